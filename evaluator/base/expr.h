@@ -23,7 +23,7 @@
 // next_pow2 clog2 (smallest k with 2^k >= a). All others, and every name, are
 // asked of the environment.
 
-enum { KR_EXPR_MAX_DEPTH = 64, KR_EXPR_MAX_TEXT = 16 << 10 };
+enum { KR_EXPR_MAX_DEPTH = 64, KR_EXPR_MAX_OPERATORS = 1000, KR_EXPR_MAX_TEXT = 16 << 10 };
 
 struct kr_value {
   bool is_real;

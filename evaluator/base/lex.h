@@ -50,9 +50,10 @@ struct kr_token {
 struct kr_lexer {
   const char *text;
   size_t len, pos;
-  bool line_start, in_directive;
-  bool header_name; // after `#include`: `<...>` is one KR_TOK_STRING
-  unsigned directive_word;
+  // Private to lex.c: where in a line and in a directive the position is.
+  bool line_start, code_on_line, in_directive;
+  unsigned directive_words; // words of the directive read so far, 0 to 2
+  bool header_name;         // after `#include`: `<...>` is one KR_TOK_STRING
 };
 
 // Borrows `text`. `text` need not be NUL-terminated. A BOM at its start is skipped.

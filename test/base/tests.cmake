@@ -1,0 +1,3 @@
+kr_unit(base lex kevin-base)
+kr_unit(base expr kevin-base)
+kr_unit(base source kevin-base)
