@@ -1,5 +1,7 @@
 #include "marker_internal.h"
 
+#include <stdarg.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -188,8 +190,21 @@ static struct kr_span parser_span(const struct parser *p, size_t first, size_t b
   return (struct kr_span){a.offset, b.offset + b.length - a.offset};
 }
 
-#define PARSER_FAIL(p, tok, ...)                                                                   \
-  (kr_diags_add((p)->s->diags, KR_SEV_ERROR, (tok).offset, (tok).length, __VA_ARGS__), false)
+// Tells an error; false always, so that `return PARSER_FAIL(...)` reads well.
+static bool __attribute__((format(printf, 4, 5)))
+parser_fail(struct parser *p, size_t offset, size_t length, const char *fmt, ...)
+{
+  char text[1024];
+  va_list ap;
+  va_start(ap, fmt);
+  vsnprintf(text, sizeof text, fmt, ap);
+  va_end(ap);
+  kr_diags_add(p->s->diags, KR_SEV_ERROR, offset, length, "%s", text);
+  return false;
+}
+
+// At a token or a span.
+#define PARSER_FAIL(p, at, ...) parser_fail(p, (at).offset, (at).length, __VA_ARGS__)
 
 static bool parser_later(struct parser *p, size_t index, const char *what)
 {

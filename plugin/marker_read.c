@@ -168,7 +168,6 @@ static bool read_tokens(struct read_state *r, size_t pos)
   kr_lexer_init(&lx, text, r->run->end);
   lx.pos = pos;
   for (;;) {
-    struct kr_lexer before = lx;
     struct kr_token tok = kr_lexer_next(&lx);
     if (tok.kind == KR_TOK_END)
       break;
@@ -190,12 +189,14 @@ static bool read_tokens(struct read_state *r, size_t pos)
     }
     if (r->depth == 0) {
       bool name = tok.kind == KR_TOK_IDENTIFIER && marker_is_clause(text + tok.offset, tok.length);
-      before = lx;
-      struct kr_token next = kr_lexer_next(&before);
+      struct kr_token next = kr_lexer_next(&lx);
       bool bracket = read_is(text, next, "(") &&
                      (r->run->pragma || next.offset == tok.offset + tok.length);
       if (!name || !bracket)
         break;
+      if (!read_take(r, tok))
+        return false;
+      tok = next;
     }
     if (!read_take(r, tok))
       return false;

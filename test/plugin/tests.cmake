@@ -1,0 +1,1 @@
+kr_tool(marker-dump kevin-marker)
