@@ -493,6 +493,11 @@ struct kr_expr *kr_expr_parse(const char *text, size_t len, struct kr_expr_error
     expr_fail(error, 0, len, "an expression of %zu bytes; at most %d", len, KR_EXPR_MAX_TEXT);
     return NULL;
   }
+  // The tokenizer would skip it, as it must at the start of a file.
+  if (len >= 3 && !memcmp(text, "\xEF\xBB\xBF", 3)) {
+    expr_fail(error, 0, 3, "an expression cannot begin with a byte order mark");
+    return NULL;
+  }
   size_t n, pos = 0;
   struct kr_token *toks = kr_lex_all(text, len, false, &n);
   struct kr_expr *e = kr_expr_parse_tokens(text, toks, n, &pos, error);

@@ -156,6 +156,7 @@ static void test_messages(void)
   CHECK_STR(eval("n = 3"), "2+1: `=` does not go on with the expression");
   CHECK_STR(eval("\"x\""), "0+3: a string is no part of an expression");
   CHECK_STR(eval("*n"), "0+1: an expression cannot begin with `*`");
+  CHECK_STR(eval("\xEF\xBB\xBF" "1"), "0+3: an expression cannot begin with a byte order mark");
   CHECK_STR(eval("12ab"), "0+4: `12ab` is not a number");
   CHECK_STR(eval("0x"), "0+2: `0x` is not a number");
   CHECK_STR(eval("0b2"), "0+3: `0b2` is not a number");
