@@ -1,0 +1,1 @@
+#error "cuComplex.h is not there yet on the CPU back end"

@@ -1,0 +1,1 @@
+#error "cub is not there yet on the CPU back end"

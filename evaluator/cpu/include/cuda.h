@@ -1,0 +1,1 @@
+#error "cuda.h is not there yet on the CPU back end"

@@ -1,0 +1,1 @@
+#error "cufft.h is not there yet on the CPU back end"

@@ -1,0 +1,1 @@
+#error "curand.h is not there yet on the CPU back end"

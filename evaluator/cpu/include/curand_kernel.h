@@ -1,0 +1,1 @@
+#error "curand_kernel.h is not there yet on the CPU back end"

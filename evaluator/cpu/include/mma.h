@@ -1,0 +1,1 @@
+#error "mma.h is not there yet on the CPU back end"

@@ -1,0 +1,1 @@
+#error "texture_fetch_functions.h is not there yet on the CPU back end"
