@@ -40,6 +40,9 @@ void kr_screen_tokens(const struct kr_screen_input *in, struct kr_screen *out);
 void kr_screen_facts(const struct kr_screen_input *in, const struct kr_facts *facts,
                      struct kr_screen *out);
 void kr_screen_release(struct kr_screen *s);
+// What is worth telling and is no refusal: new fast-math intrinsics, loops that
+// wait on memory, wider loads through a cast, literals that equal a tested size.
+void kr_screen_notes(const struct kr_screen_input *in, struct kr_screen *out);
 
 // --- edits ---
 
@@ -76,6 +79,22 @@ struct kr_rewrite {
   const char *const *provenance;      // lines with no carrier: "verified 1.83x ...", NULL-terminated
 };
 int kr_rewrite_edits(const struct kr_rewrite *r, struct kr_edits *out, struct kr_err *err);
+
+// A fingerprint of the tokens of the definition that begins at `offset` together
+// with its helpers: the declarations that stand directly above the kernel's
+// marker and are named `<name>_...`. Without helpers it is kr_lex_hash() of the
+// definition. This is what `body` and `current` are of.
+struct kr_hash kr_body_hash(const struct kr_source *src, size_t offset, const char *name);
+
+// What --revert needs, as one blob for kr_baseline_store(): for every edit the
+// raw bytes that were there and those that came. `edits` are finished.
+int kr_undo_make(const struct kr_edits *edits, const struct kr_source *src, struct kr_bytes *out,
+                 struct kr_err *err);
+// The edits that take them back from `now`, byte for byte; elsewhere the file
+// may have changed. Returns 1 with a sentence when what was written is no
+// longer there as it was written, -1 when the blob cannot be read.
+int kr_undo_edits(const void *blob, size_t len, const struct kr_source *now, struct kr_edits *out,
+                  struct kr_err *err);
 
 // --- replacing a file ---
 
@@ -115,6 +134,10 @@ struct kr_provenance {
 // indentation and "// kevin: "). Owned strings; the array ends with NULL.
 char **kr_provenance_lines(const struct kr_provenance *p, size_t width);
 void kr_provenance_lines_free(char **lines);
+// One line's words, with or without the verb. Returns 0, or -1.
+int kr_provenance_read(enum kr_marker_verb verb, const char *text, struct kr_provenance *out);
+// Do the 48 bits of a hash read from a source agree with a full one?
+bool kr_provenance_same(struct kr_hash in_source, struct kr_hash full);
 // Reads them back from scanned markers by the rules of docs/markers.md; needs
 // the `from` line at least. Returns 0, 1 when there is none above `offset`, -1
 // with a sentence when what is there cannot be understood.
@@ -145,18 +168,27 @@ struct kr_ledger_entry {
   char *tool, *backend, *gpu; // "kevin-rewrite 0.1.0", "cuda", "NVIDIA H200 sm_90"
 };
 
+struct kr_ledger_key {
+  char *file, *kernel, *signature; // owned
+};
+
 struct kr_ledger {
   char *root;  // folder that holds .kevin; owned
   struct kr_ledger_entry *entries;
   size_t n, cap;
+  // What was put or removed since it was loaded; private.
+  struct kr_ledger_key *changed;
+  size_t n_changed, cap_changed;
 };
 
 // The root of the project that holds `path`: the nearest folder upwards with
-// `.kevin`, else with `.git`, else the file's own. The caller frees it.
+// `.kevin` or `.git`, else the file's own. The caller frees it.
 char *kr_ledger_root(const char *path);
 // A missing ledger is an empty one. A line that cannot be read is an error with
 // file:line. Conflict markers of a merge are said to be such.
 int kr_ledger_load(struct kr_ledger *l, const char *root, struct kr_err *err);
+// Lays what was put and removed over what the file holds by now, under its
+// lock. Nothing changed: nothing is written.
 int kr_ledger_save(const struct kr_ledger *l, struct kr_err *err);
 void kr_ledger_release(struct kr_ledger *l);
 const struct kr_ledger_entry *kr_ledger_find(const struct kr_ledger *l, const char *file,
@@ -166,6 +198,8 @@ void kr_ledger_put(struct kr_ledger *l, struct kr_ledger_entry *entry);
 void kr_ledger_remove(struct kr_ledger *l, const char *file, const char *kernel,
                       const char *signature);
 
+// Also makes `.kevin/.gitattributes` where there is none, so that git hands
+// baselines back byte for byte.
 int kr_baseline_store(const char *root, const void *data, size_t len, struct kr_hash *out,
                       struct kr_err *err);
 // Fails when the bytes do not match the hash. The caller releases `out`.
