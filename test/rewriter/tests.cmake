@@ -1,0 +1,1 @@
+kr_tool(replace_tool kevin-rewriter)
