@@ -1,0 +1,15 @@
+# cmake -DOUT=x.c -DFILES=a.txt;b.txt -P embed.cmake: one C table of files.
+set(arrays "")
+set(rows "")
+set(n 0)
+foreach(file ${FILES})
+  get_filename_component(name ${file} NAME_WE)
+  file(READ ${file} hex HEX)
+  string(REGEX REPLACE "(................................)" "\\1\n" hex "${hex}")
+  string(REGEX REPLACE "([0-9a-f][0-9a-f])" "0x\\1," bytes "${hex}")
+  string(APPEND arrays "static const char text_${name}[] = {\n${bytes}0};\n")
+  string(APPEND rows "  {\"${name}\", text_${name}},\n")
+  math(EXPR n "${n} + 1")
+endforeach()
+file(WRITE ${OUT} "// Made by driver/cmake/embed.cmake.\n#include \"driver/prompt_texts.h\"\n\n${arrays}\n"
+  "const struct prompt_text prompt_texts[] = {\n${rows}};\nconst unsigned n_prompt_texts = ${n};\n")

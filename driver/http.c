@@ -1,0 +1,530 @@
+#include "http.h"
+
+#include <arpa/inet.h>
+#include <curl/curl.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+#include "../evaluator/base/mem.h"
+#include "redact.h"
+
+struct http {
+  CURLM *multi;
+};
+
+// One transfer as the callbacks see it.
+struct transfer {
+  const struct http_request *req;
+  struct http_response *out;
+  CURL *easy;
+  const char *host;
+  int64_t last_byte_ms;
+  size_t header_bytes;
+  char location[512];
+  struct kr_err err; // of the first thing that went wrong here
+};
+
+static pthread_once_t http_once = PTHREAD_ONCE_INIT;
+
+static void http_start(void)
+{
+  curl_global_init(CURL_GLOBAL_DEFAULT);
+}
+
+static int64_t http_now_ms(void)
+{
+  struct timespec ts;
+  clock_gettime(CLOCK_MONOTONIC, &ts);
+  return (int64_t)ts.tv_sec * 1000 + ts.tv_nsec / 1000000;
+}
+
+struct http *http_new(void)
+{
+  pthread_once(&http_once, http_start);
+  struct http *h = kr_xcalloc(1, sizeof *h);
+  h->multi = curl_multi_init();
+  return h;
+}
+
+void http_free(struct http *h)
+{
+  if (!h)
+    return;
+  if (h->multi)
+    curl_multi_cleanup(h->multi);
+  free(h);
+}
+
+void http_response_release(struct http_response *r)
+{
+  kr_bytes_release(&r->body);
+}
+
+// --- URLs ---
+
+bool http_is_loopback(const char *host)
+{
+  if (!strcasecmp(host, "localhost"))
+    return true;
+  struct in_addr v4;
+  if (inet_pton(AF_INET, host, &v4) == 1)
+    return ntohl(v4.s_addr) >> 24 == 127;
+  char bare[INET6_ADDRSTRLEN];
+  size_t n = strlen(host);
+  if (n < 3 || host[0] != '[' || host[n - 1] != ']' || n - 2 >= sizeof bare)
+    return false;
+  memcpy(bare, host + 1, n - 2);
+  bare[n - 2] = 0;
+  struct in6_addr v6;
+  return inet_pton(AF_INET6, bare, &v6) == 1 && IN6_IS_ADDR_LOOPBACK(&v6);
+}
+
+// A URL as someone may read it: without user and password, on one line.
+static char *http_shown_url(const char *url)
+{
+  const char *scheme = strstr(url, "://");
+  const char *rest = scheme ? scheme + 3 : url;
+  size_t end = strcspn(rest, "/?#");
+  const char *at = NULL;
+  for (size_t i = 0; i < end; i++) {
+    if (rest[i] == '@')
+      at = rest + i;
+  }
+  char *bare = at ? kr_xasprintf("%.*s...%s", (int)(rest - url), url, at) : kr_xstrdup(url);
+  char *line = redact_line(bare, strlen(bare), 200);
+  free(bare);
+  return line;
+}
+
+static char *http_url_part(CURLU *u, CURLUPart part)
+{
+  char *value = NULL;
+  if (curl_url_get(u, part, &value, 0) != CURLUE_OK)
+    return NULL;
+  char *copy = kr_xstrdup(value);
+  curl_free(value);
+  return copy;
+}
+
+// Reads a URL and refuses what is never right for a server.
+static CURLU *http_url_read(const char *url, char **scheme, char **host, char **shown_host,
+                            struct kr_err *err)
+{
+  char *shown = http_shown_url(url), *user = NULL, *fragment = NULL, *port = NULL;
+  *scheme = *host = *shown_host = NULL;
+  bool ok = false;
+  pthread_once(&http_once, http_start);
+  CURLU *u = curl_url();
+  CURLUcode code = u ? curl_url_set(u, CURLUPART_URL, url, CURLU_NON_SUPPORT_SCHEME)
+                     : CURLUE_OUT_OF_MEMORY;
+  if (code != CURLUE_OK) {
+    kr_err_set(err, "%s is not a URL of a server: %s", shown, curl_url_strerror(code));
+    goto out;
+  }
+  *scheme = http_url_part(u, CURLUPART_SCHEME);
+  *host = http_url_part(u, CURLUPART_HOST);
+  user = http_url_part(u, CURLUPART_USER);
+  fragment = http_url_part(u, CURLUPART_FRAGMENT);
+  port = http_url_part(u, CURLUPART_PORT);
+  if (!*scheme || (strcmp(*scheme, "http") && strcmp(*scheme, "https"))) {
+    kr_err_set(err, "%s: only http and https are spoken", shown);
+    goto out;
+  }
+  if (!*host || !**host) {
+    kr_err_set(err, "%s names no host", shown);
+    goto out;
+  }
+  if (user) {
+    kr_err_set(err, "%s holds a user name; a key comes from a file or the environment", shown);
+    goto out;
+  }
+  if (fragment) {
+    kr_err_set(err, "%s has a fragment (#...), which no server sees", shown);
+    goto out;
+  }
+  *shown_host = port ? kr_xasprintf("%s:%s", *host, port) : kr_xstrdup(*host);
+  ok = true;
+out:
+  free(user);
+  free(fragment);
+  free(port);
+  free(shown);
+  if (ok)
+    return u;
+  free(*scheme);
+  free(*host);
+  *scheme = *host = NULL;
+  curl_url_cleanup(u);
+  return NULL;
+}
+
+int http_url_join(const char *base, const char *path, char **url, char **host, struct kr_err *err)
+{
+  char *scheme, *bare, *shown, *old = NULL, *joined = NULL;
+  *url = *host = NULL;
+  CURLU *u = http_url_read(base, &scheme, &bare, &shown, err);
+  if (!u)
+    return -1;
+  old = http_url_part(u, CURLUPART_PATH);
+  size_t n = old ? strlen(old) : 0;
+  while (n && old[n - 1] == '/')
+    n--;
+  // A base that already names the end point is taken for what was meant.
+  size_t m = strlen(path);
+  if (n > m && !strncmp(old + n - m, path, m) && old[n - m - 1] == '/')
+    n -= m + 1;
+  joined = kr_xasprintf("%.*s/%s", (int)n, old ? old : "", path);
+  int rc = -1;
+  if (curl_url_set(u, CURLUPART_PATH, joined, 0) != CURLUE_OK) {
+    kr_err_set(err, "%s: its path cannot be used", shown);
+    goto out;
+  }
+  *url = http_url_part(u, CURLUPART_URL);
+  if (!*url) {
+    kr_err_set(err, "%s: the URL cannot be put together", shown);
+    goto out;
+  }
+  *host = kr_xstrdup(shown);
+  rc = 0;
+out:
+  free(old);
+  free(joined);
+  free(scheme);
+  free(bare);
+  free(shown);
+  curl_url_cleanup(u);
+  return rc;
+}
+
+int http_may_carry_key(const char *url, struct kr_err *err)
+{
+  char *scheme, *bare, *shown;
+  CURLU *u = http_url_read(url, &scheme, &bare, &shown, err);
+  if (!u)
+    return -1;
+  int rc = 0;
+  if (strcmp(scheme, "https") && !http_is_loopback(bare))
+    rc = kr_err_set(err, "%s: a key is not sent over plain http to another machine; use https",
+                    shown);
+  curl_url_cleanup(u);
+  free(scheme);
+  free(bare);
+  free(shown);
+  return rc;
+}
+
+// --- headers of the answer ---
+
+int64_t http_retry_after_ms(const char *value, time_t now)
+{
+  while (*value == ' ' || *value == '\t')
+    value++;
+  if (*value >= '0' && *value <= '9') {
+    char *end;
+    double s = strtod(value, &end);
+    if (!strcspn(end, " \t\r\n") && s >= 0 && s < 1e9)
+      return (int64_t)(s * 1000);
+  }
+  time_t at = curl_getdate(value, NULL);
+  if (at == (time_t)-1)
+    return -1;
+  return at > now ? (int64_t)(at - now) * 1000 : 0;
+}
+
+// The value when the line is that header, in `out`, without blanks round it.
+static bool header_value(const char *line, size_t len, const char *name, char *out, size_t size)
+{
+  size_t n = strlen(name);
+  if (len <= n || strncasecmp(line, name, n) || line[n] != ':')
+    return false;
+  line += n + 1;
+  len -= n + 1;
+  while (len && (*line == ' ' || *line == '\t')) {
+    line++;
+    len--;
+  }
+  while (len && strchr(" \t\r\n", line[len - 1]))
+    len--;
+  if (len >= size)
+    len = size - 1;
+  memcpy(out, line, len);
+  out[len] = 0;
+  return true;
+}
+
+static size_t transfer_header(char *line, size_t size, size_t n, void *arg)
+{
+  struct transfer *t = arg;
+  size_t len = size * n;
+  t->last_byte_ms = http_now_ms();
+  t->header_bytes += len;
+  if (t->header_bytes > HTTP_MAX_HEADERS) {
+    t->out->failure = HTTP_TOO_BIG;
+    kr_err_set(&t->err, "%s: the headers of the answer are longer than %d bytes", t->host,
+               HTTP_MAX_HEADERS);
+    return 0;
+  }
+  char value[512];
+  if (len > 5 && !strncmp(line, "HTTP/", 5)) {
+    // A new status line: what came before was of a 1xx answer or of a proxy.
+    t->out->content_type[0] = 0;
+    t->out->retry_after_ms = -1;
+    t->location[0] = 0;
+  } else if (header_value(line, len, "content-type", value, sizeof value)) {
+    size_t m = strcspn(value, "; \t");
+    snprintf(t->out->content_type, sizeof t->out->content_type, "%.*s", (int)m, value);
+    for (char *p = t->out->content_type; *p; p++) {
+      if (*p >= 'A' && *p <= 'Z')
+        *p += 'a' - 'A';
+    }
+  } else if (header_value(line, len, "retry-after", value, sizeof value)) {
+    t->out->retry_after_ms = http_retry_after_ms(value, time(NULL));
+  } else if (header_value(line, len, "location", value, sizeof value)) {
+    snprintf(t->location, sizeof t->location, "%s", value);
+  }
+  return len;
+}
+
+static size_t transfer_data(char *data, size_t size, size_t n, void *arg)
+{
+  struct transfer *t = arg;
+  size_t len = size * n;
+  size_t max = t->req->max_bytes ? t->req->max_bytes : HTTP_MAX_BYTES;
+  t->last_byte_ms = http_now_ms();
+  if (len > max - t->out->received) {
+    t->out->failure = HTTP_TOO_BIG;
+    kr_err_set(&t->err, "%s sent more than %zu MiB in one reply", t->host, max >> 20);
+    return 0;
+  }
+  t->out->received += len;
+  long status = 0;
+  curl_easy_getinfo(t->easy, CURLINFO_RESPONSE_CODE, &status);
+  if (status >= 200 && status < 300) {
+    if (t->req->on_data && t->req->on_data(t->req->arg, t->out->content_type, data, len, &t->err)) {
+      t->out->failure = HTTP_STOPPED;
+      return 0;
+    }
+    return len;
+  }
+  // An error page: its beginning is enough, the rest is read and dropped.
+  size_t room = t->out->body.max - t->out->body.len;
+  kr_bytes_add(&t->out->body, data, len < room ? len : room);
+  return len;
+}
+
+// --- one request ---
+
+static int http_failed(const struct transfer *t, CURLcode code, struct kr_err *err)
+{
+  char detail[CURL_ERROR_SIZE] = "";
+  const char *words = curl_easy_strerror(code);
+  struct http_response *out = t->out;
+  switch (code) {
+  case CURLE_COULDNT_RESOLVE_HOST:
+  case CURLE_COULDNT_RESOLVE_PROXY:
+  case CURLE_COULDNT_CONNECT:
+  case CURLE_OPERATION_TIMEDOUT:
+    out->failure = HTTP_CONNECT;
+    break;
+  case CURLE_PEER_FAILED_VERIFICATION:
+  case CURLE_SSL_CONNECT_ERROR:
+  case CURLE_SSL_CACERT_BADFILE:
+    out->failure = HTTP_UNTRUSTED;
+    break;
+  default:
+    out->failure = HTTP_BROKEN;
+  }
+  long error = 0;
+  curl_easy_getinfo(t->easy, CURLINFO_OS_ERRNO, &error);
+  if (code == CURLE_COULDNT_CONNECT && error)
+    snprintf(detail, sizeof detail, " (%s)", strerror((int)error));
+  if (code == CURLE_PARTIAL_FILE || code == CURLE_GOT_NOTHING || code == CURLE_RECV_ERROR)
+    kr_err_set(err, "%s ended the connection %s (%s)", t->host,
+               out->received ? "in the middle of its reply" : "without a reply", words);
+  else if (code == CURLE_OPERATION_TIMEDOUT)
+    kr_err_set(err, "%s: no connection within %u s", t->host,
+               (t->req->connect_ms ? t->req->connect_ms : 10000) / 1000);
+  else
+    kr_err_set(err, "%s: %s%s", t->host, words, detail);
+  return -1;
+}
+
+static int http_redirected(const struct transfer *t, struct kr_err *err)
+{
+  t->out->failure = HTTP_REDIRECT;
+  char *to = t->location[0] ? http_shown_url(t->location) : NULL;
+  kr_err_set(err, "%s answered %ld, a redirect to %s; redirects are not followed, since the key "
+             "and the code would go along: give the right address with --base-url",
+             t->host, t->out->status, to ? to : "nowhere");
+  free(to);
+  return -1;
+}
+
+// Runs the transfer to its end, a limit, or an interruption.
+static int http_drive(struct http *h, struct transfer *t, struct kr_err *err)
+{
+  const struct http_request *req = t->req;
+  int64_t idle = req->idle_ms ? req->idle_ms : 60000;
+  int64_t total = req->total_ms ? req->total_ms : 30 * 60 * 1000;
+  int64_t begin = http_now_ms();
+  t->last_byte_ms = begin;
+  curl_off_t sent = 0;
+  for (;;) {
+    int running = 0;
+    CURLMcode mc = curl_multi_perform(h->multi, &running);
+    if (mc != CURLM_OK) {
+      t->out->failure = HTTP_BROKEN;
+      return kr_err_set(err, "%s: %s", t->host, curl_multi_strerror(mc));
+    }
+    int left;
+    for (CURLMsg *msg; (msg = curl_multi_info_read(h->multi, &left));) {
+      if (msg->msg != CURLMSG_DONE || msg->easy_handle != t->easy)
+        continue;
+      CURLcode code = msg->data.result;
+      curl_easy_getinfo(t->easy, CURLINFO_RESPONSE_CODE, &t->out->status);
+      if (t->err.text[0]) {
+        kr_err_set(err, "%s", t->err.text);
+        return -1;
+      }
+      return code == CURLE_OK ? 0 : http_failed(t, code, err);
+    }
+    if (req->stop && *req->stop) {
+      t->out->failure = HTTP_INTERRUPTED;
+      return kr_err_set(err, "%s: interrupted", t->host);
+    }
+    int64_t now = http_now_ms();
+    // A long request on a slow line is not silence.
+    curl_off_t up = 0;
+    curl_easy_getinfo(t->easy, CURLINFO_SIZE_UPLOAD_T, &up);
+    if (up != sent) {
+      sent = up;
+      t->last_byte_ms = now;
+    }
+    if (now - t->last_byte_ms >= idle) {
+      t->out->failure = HTTP_IDLE;
+      return kr_err_set(err, "%s sent nothing for %g s", t->host, (double)idle / 1000);
+    }
+    if (now - begin >= total) {
+      t->out->failure = HTTP_TOTAL;
+      return kr_err_set(err, "%s did not finish its reply within %g s", t->host,
+                        (double)total / 1000);
+    }
+    int64_t wait = idle - (now - t->last_byte_ms);
+    if (wait > total - (now - begin))
+      wait = total - (now - begin);
+    curl_multi_poll(h->multi, NULL, 0, wait < 100 ? (int)wait : 100, NULL);
+  }
+}
+
+static bool header_is_clean(const char *s)
+{
+  for (; *s; s++) {
+    if ((unsigned char)*s < 0x20 || (unsigned char)*s >= 0x7f)
+      return false;
+  }
+  return true;
+}
+
+int http_post(struct http *h, const struct http_request *req, struct http_response *out,
+              struct kr_err *err)
+{
+  int rc = -1;
+  char *scheme = NULL, *bare = NULL, *host = NULL;
+  struct curl_slist *headers = NULL;
+  struct transfer t = {.req = req, .out = out};
+  bool added = false, secret = false;
+  memset(out, 0, sizeof *out);
+  out->retry_after_ms = -1;
+  out->failure = HTTP_REFUSED;
+  kr_bytes_init(&out->body, HTTP_MAX_ERROR_BODY);
+
+  // OpenSSL writes with write(2): a server that hangs up must not kill us.
+  sigset_t pipe_set, old_set;
+  sigemptyset(&pipe_set);
+  sigaddset(&pipe_set, SIGPIPE);
+  pthread_sigmask(SIG_BLOCK, &pipe_set, &old_set);
+
+  CURLU *u = http_url_read(req->url, &scheme, &bare, &host, err);
+  if (!u)
+    goto out;
+  t.host = host;
+  bool loopback = http_is_loopback(bare), tls = !strcmp(scheme, "https");
+  for (size_t i = 0; i < req->n_headers; i++) {
+    const struct http_header *header = &req->headers[i];
+    secret |= header->secret;
+    if (!header_is_clean(header->name) || !header_is_clean(header->value)) {
+      kr_err_set(err, "%s: the value of the %s header holds a control or non-ASCII character",
+                 host, header->name);
+      goto out;
+    }
+    char *line = kr_xasprintf("%s: %s", header->name, header->value);
+    struct curl_slist *more = curl_slist_append(headers, line);
+    explicit_bzero(line, strlen(line));
+    free(line);
+    if (more)
+      headers = more;
+  }
+  if (secret && http_may_carry_key(req->url, err))
+    goto out;
+  // curl would wait a second for a server's 100 before it sends a large body.
+  headers = curl_slist_append(headers, "Expect:");
+  t.easy = curl_easy_init();
+  if (!t.easy || !h->multi || !headers) {
+    kr_err_set(err, "%s: libcurl could not be started", host);
+    goto out;
+  }
+  curl_easy_setopt(t.easy, CURLOPT_URL, req->url);
+  curl_easy_setopt(t.easy, CURLOPT_PROTOCOLS_STR, "http,https");
+  curl_easy_setopt(t.easy, CURLOPT_FOLLOWLOCATION, 0L);
+  curl_easy_setopt(t.easy, CURLOPT_NETRC, (long)CURL_NETRC_IGNORED);
+  curl_easy_setopt(t.easy, CURLOPT_SSL_VERIFYPEER, 1L);
+  curl_easy_setopt(t.easy, CURLOPT_SSL_VERIFYHOST, 2L);
+  curl_easy_setopt(t.easy, CURLOPT_NOSIGNAL, 1L);
+  curl_easy_setopt(t.easy, CURLOPT_NOPROGRESS, 1L);
+  if (loopback || !tls)
+    curl_easy_setopt(t.easy, CURLOPT_PROXY, "");
+  curl_easy_setopt(t.easy, CURLOPT_HTTPHEADER, headers);
+  curl_easy_setopt(t.easy, CURLOPT_POST, 1L);
+  curl_easy_setopt(t.easy, CURLOPT_POSTFIELDS, req->body);
+  curl_easy_setopt(t.easy, CURLOPT_POSTFIELDSIZE_LARGE, (curl_off_t)req->body_len);
+  curl_easy_setopt(t.easy, CURLOPT_CONNECTTIMEOUT_MS,
+                   (long)(req->connect_ms ? req->connect_ms : 10000));
+  curl_easy_setopt(t.easy, CURLOPT_HEADERFUNCTION, transfer_header);
+  curl_easy_setopt(t.easy, CURLOPT_HEADERDATA, &t);
+  curl_easy_setopt(t.easy, CURLOPT_WRITEFUNCTION, transfer_data);
+  curl_easy_setopt(t.easy, CURLOPT_WRITEDATA, &t);
+  if (curl_multi_add_handle(h->multi, t.easy) != CURLM_OK) {
+    kr_err_set(err, "%s: libcurl could not take the request", host);
+    goto out;
+  }
+  added = true;
+  out->failure = HTTP_FINE;
+  if (http_drive(h, &t, err))
+    goto out;
+  if (out->status >= 300 && out->status < 400) {
+    http_redirected(&t, err);
+    goto out;
+  }
+  rc = 0;
+out:
+  if (added)
+    curl_multi_remove_handle(h->multi, t.easy);
+  if (t.easy)
+    curl_easy_cleanup(t.easy);
+  curl_slist_free_all(headers);
+  if (u)
+    curl_url_cleanup(u);
+  free(scheme);
+  free(bare);
+  free(host);
+  redact_bytes(&out->body);
+  redact_err(err);
+  struct timespec none = {0};
+  while (sigtimedwait(&pipe_set, NULL, &none) == SIGPIPE) {
+  }
+  pthread_sigmask(SIG_SETMASK, &old_set, NULL);
+  return rc;
+}

@@ -1,0 +1,99 @@
+#ifndef DRIVER_MODEL_H
+#define DRIVER_MODEL_H
+
+#include <signal.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "../evaluator/base/bytes.h"
+#include "../evaluator/base/err.h"
+
+// Who is asked for variants. A model is opened once, asked many times by one
+// thread, and closed.
+//
+//   openai:NAME   chat completions of any compatible server (model_openai.c)
+//   replay:FILE   replies written down beforehand (model_replay.c)
+//
+// NAME without a prefix is openai:NAME. The other kinds are refused by name.
+
+struct kr_contract;
+
+struct model_options {
+  const char *base_url;     // --base-url; NULL: OPENAI_BASE_URL, else OpenAI's own
+  const char *api_key_file; // --api-key-file; NULL: OPENAI_API_KEY, else no key
+  unsigned max_tokens;      // of one reply; 0: the server's
+  double temperature;       // < 0: the server's
+  bool has_seed;
+  uint64_t seed;
+  int retries;              // after the first try; < 0: 2
+  unsigned retry_ms;        // first pause between tries; 0: 500
+  unsigned retry_after_max_ms; // Retry-After is obeyed up to this; 0: 60000
+  unsigned connect_ms, idle_ms, total_ms; // 0: http.h's
+  unsigned keepalive_ms;    // comments alone, no event, for so long; 0: 5 * idle_ms
+  const volatile sig_atomic_t *stop; // NULL: never interrupted
+};
+
+struct model_request {
+  const char *prompt; // one message of the user's
+  // The same as data, for models that do not read prose and for replay.
+  const char *file, *kernel;        // kernel: the qualified name
+  const struct kr_contract *contract;
+  unsigned trajectory, turn;        // from 1
+};
+
+enum model_failure {
+  MODEL_FINE,
+  MODEL_CONFIG,      // what was asked for cannot be: key, URL, file, request (400)
+  MODEL_REFUSED,     // 401, 403, 404
+  MODEL_BUDGET,      // the account has no money or quota left
+  MODEL_UNREACHABLE, // no connection, or broken, silent, overloaded to the last try
+  MODEL_NONSENSE,    // an answer that cannot be understood
+  MODEL_INTERRUPTED
+};
+
+struct model_reply {
+  char *text; // UTF-8 without NUL, redacted; NULL after a failure; owned
+  size_t len;
+  bool truncated; // the server stopped at a limit of length
+  bool have_usage;
+  uint64_t tokens_in, tokens_out;
+  unsigned tries;
+  double wall_ms;
+  enum model_failure failure;
+};
+
+void model_reply_release(struct model_reply *r);
+
+struct model;
+
+// What a kind of model can do; `self` is its own. Used by model.c alone.
+struct model_kind {
+  int (*complete)(void *self, const struct model_request *req, struct model_reply *reply,
+                  struct kr_err *err);
+  void (*close)(void *self);
+};
+
+// Borrows the strings of `options` while it runs and `stop` for good. Asks
+// nobody anything. Returns 0, or -1 with a sentence.
+int model_open(const char *spec, const struct model_options *options, struct model **out,
+               struct kr_err *err);
+// Returns 0 with `reply->text`, or -1 with `reply->failure` and a sentence that
+// names the server or the file. The caller releases `reply` either way.
+int model_complete(struct model *m, const struct model_request *req, struct model_reply *reply,
+                   struct kr_err *err);
+// Which and where, on one line: "kevin-32b at https://host/v1 (key from OPENAI_API_KEY)".
+const char *model_where(const struct model *m);
+// For provenance: "kevin-32b", "replay".
+const char *model_name(const struct model *m);
+// Does asking it use a network?
+bool model_is_remote(const struct model *m);
+void model_close(struct model *m);
+
+// The kinds, opened through model_open(). `where` and `name` are handed over.
+int model_openai_open(const char *name, const struct model_options *options, void **self,
+                      char **where, struct kr_err *err);
+int model_replay_open(const char *path, void **self, char **where, struct kr_err *err);
+extern const struct model_kind model_openai, model_replay;
+
+#endif

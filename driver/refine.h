@@ -1,0 +1,103 @@
+#ifndef DRIVER_REFINE_H
+#define DRIVER_REFINE_H
+
+#include <signal.h>
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "../evaluator/evaluator.h"
+#include "model.h"
+#include "prompt.h"
+#include "variant.h"
+
+// The refinement loop of one kernel: trajectories of turns, each turn a prompt,
+// a reply, a variant, a judgement and what is told of it. Serial refinement
+// first: a trajectory is run to its end before the next begins.
+
+struct refine_options {
+  unsigned trajectories, turns; // 0: 4 each
+  unsigned max_calls;           // replies that may still be asked for; 0: no limit
+  const volatile sig_atomic_t *stop; // NULL: never interrupted
+};
+
+// Screen and evaluator. `number` counts judgements of this kernel from 1 and is
+// different for each, so that seeds and held-out sizes can be drawn from it.
+// Fills `v` (already initialised). Returns 0, or -1 with `err` when nothing more
+// can be judged. `v->told` of a screen's refusal names lines as
+// "variant.cu:LINE: ...", counted in the candidate's code, as a compiler does.
+typedef int refine_judge(void *arg, const struct kr_candidate *cand, unsigned number,
+                         struct kr_verdict *v, struct kr_err *err);
+
+struct refine_turn {
+  unsigned trajectory, turn; // from 1
+  struct variant variant;
+  struct kr_verdict verdict; // PARSE and REFUSED when there was no variant to judge
+  char *told;                // feedback_tell(); owned
+  double score;              // 0.3 correct + correct * T_base / T_variant; 0 when unchanged
+  // The same code as that turn's, which answered for it; SIZE_MAX when judged
+  // itself. Its verdict then holds figures, but no texts and no times.
+  size_t same_as;
+  uint64_t tokens_in, tokens_out;
+  double model_ms, judge_ms;
+};
+
+enum refine_end {
+  REFINE_DONE,        // every turn was taken
+  REFINE_MAX_CALLS,
+  REFINE_INTERRUPTED,
+  REFINE_MODEL,       // the model failed; `why` and `failure` say how
+  REFINE_JUDGE,       // judge() could not go on
+  REFINE_PROMPT       // the kernel does not fit a prompt
+};
+
+enum { REFINE_FINALISTS = 3 };
+
+struct refine_result {
+  struct refine_turn *turns; // all, in the order they were taken
+  size_t n, cap;
+  // Indices of the best correct distinct variants, the fastest by search figure
+  // first. Where times are known only those faster than the original.
+  size_t finalists[REFINE_FINALISTS];
+  size_t n_finalists;
+  enum refine_end end;
+  enum model_failure failure; // of REFINE_MODEL
+  char *why;                  // a sentence for all but DONE; owned
+  unsigned calls;             // replies asked for
+  uint64_t tokens_in, tokens_out;
+};
+
+enum refine_event_kind { REFINE_ASKING, REFINE_REPLIED, REFINE_JUDGED };
+
+// Something to show. Borrowed for the time of the call.
+struct refine_event {
+  enum refine_event_kind kind;
+  const char *kernel;
+  unsigned trajectory, trajectories, turn, turns;
+  const char *prompt;              // ASKING
+  const struct model_reply *reply; // REPLIED
+  const struct refine_turn *done;  // JUDGED
+};
+
+// Everything that a run needs and does not own.
+struct refine {
+  struct prompt_task task;
+  struct model *model;
+  refine_judge *judge;
+  void *judge_arg;
+  void (*event)(void *arg, const struct refine_event *event); // may be NULL
+  void *event_arg;
+  struct refine_options options;
+};
+
+// Runs the loop. Returns 0 when it ended by itself (DONE, MAX_CALLS), else -1
+// with `err`, which `result->why` repeats. What was found until then is in
+// `result` either way; the caller releases it.
+int refine_run(const struct refine *r, struct refine_result *result, struct kr_err *err);
+void refine_result_release(struct refine_result *result);
+
+// The score of a verdict.
+double refine_score(const struct kr_verdict *v);
+// The most replies that a run may ask for, for the line before spending.
+unsigned refine_calls(const struct refine_options *options);
+
+#endif
