@@ -214,6 +214,13 @@ static const char *punct_meaning(const char *p)
 
 static const char *lex_punct(const struct kr_lexer *lx, size_t pos, size_t *end)
 {
+  // Those that begin nothing longer, which are most of any text.
+  static const char alone[] = "{\0}\0[\0]\0(\0)\0;\0?\0~\0,\0@";
+  for (size_t k = 0; k < sizeof alone; k += 2)
+    if (lx->text[pos] == alone[k]) {
+      *end = pos + 1;
+      return alone + k;
+    }
   for (size_t k = 0; k < sizeof punctuators / sizeof *punctuators; k++) {
     const char *p = punctuators[k];
     size_t at = pos, last = pos, i = 0;
@@ -439,6 +446,21 @@ size_t kr_token_text(const char *text, struct kr_token tok, char *out, size_t si
   return n;
 }
 
+// The spelling without splices, of any length.
+static void token_fold(const char *text, struct kr_token tok, struct kr_bytes *out)
+{
+  kr_bytes_reset(out);
+  if (!(tok.flags & KR_TOK_SPLICED)) {
+    kr_bytes_add(out, text + tok.offset, tok.length);
+    return;
+  }
+  size_t need = kr_token_text(text, tok, NULL, 0);
+  char *buf = kr_xmalloc(need + 1);
+  kr_token_text(text, tok, buf, need + 1);
+  kr_bytes_add(out, buf, need);
+  free(buf);
+}
+
 // The prefix of a string literal and the span of its content, so that adjacent
 // literals can be joined. False for raw, suffixed and broken ones.
 static bool string_parts(const char *s, size_t len, size_t *prefix, size_t *content)
@@ -465,12 +487,7 @@ struct kr_hash kr_lex_hash(const char *text, size_t len)
   size_t open_prefix = 0;
   for (;;) {
     struct kr_token tok = kr_lexer_next_code(&lx);
-    kr_bytes_reset(&word);
-    size_t need = kr_token_text(text, tok, NULL, 0);
-    char *buf = kr_xmalloc(need + 1);
-    kr_token_text(text, tok, buf, need + 1);
-    kr_bytes_add(&word, buf, need);
-    free(buf);
+    token_fold(text, tok, &word);
     // The end of a directive means something; the end of any other line does not.
     bool ends_directive = directive && (!(tok.flags & KR_TOK_DIRECTIVE) ||
                                         (tok.flags & KR_TOK_DIRECTIVE_START));

@@ -1,0 +1,411 @@
+#include "options.h"
+
+#include <errno.h>
+#include <getopt.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "../evaluator/base/mem.h"
+
+enum option_id {
+  OPT_DRY_RUN = 'n',
+  OPT_IN_PLACE = 'i',
+  OPT_BUILD_DIR = 'p',
+  OPT_JOBS = 'j',
+  OPT_VERBOSE = 'v',
+  OPT_QUIET = 'q',
+  OPT_HELP = 'h',
+  OPT_CHECK = 256,
+  OPT_LIST,
+  OPT_SUGGEST,
+  OPT_REVERT,
+  OPT_SHOW_PROMPT,
+  OPT_FORCE,
+  OPT_KERNEL,
+  OPT_FILES,
+  OPT_AGAIN,
+  OPT_ALLOW_DIRTY,
+  OPT_ALLOW_NETWORK,
+  OPT_EXTRA_ARG,
+  OPT_CUDA_PATH,
+  OPT_ARCH,
+  OPT_EVALUATOR,
+  OPT_DEVICE,
+  OPT_MODEL,
+  OPT_BASE_URL,
+  OPT_API_KEY_FILE,
+  OPT_TRAJECTORIES,
+  OPT_TURNS,
+  OPT_MAX_CALLS,
+  OPT_YES,
+  OPT_SEED,
+  OPT_MIN_SPEEDUP,
+  OPT_FORMAT,
+  OPT_COLOR,
+  OPT_PROGRESS,
+  OPT_DEBUG,
+  OPT_VERSION
+};
+
+// One row an option, in the order of --help. A row without a name is a heading.
+static const struct option_row {
+  int id;
+  const char *name, *arg, *help;
+} rows[] = {
+    {0, NULL, NULL, "Modes (one of them; without one, the diff is printed)"},
+    {OPT_DRY_RUN, "dry-run", NULL, "refine and print a unified diff; write nothing"},
+    {OPT_IN_PLACE, "in-place", NULL, "write what was proved"},
+    {OPT_CHECK, "check", NULL, "offline: is every marked kernel's entry present and fresh?"},
+    {OPT_LIST, "list", NULL, "marked kernels with their contracts, launches and refusals"},
+    {OPT_SUGGEST, "suggest", NULL, "a marker to paste above each unmarked kernel"},
+    {OPT_REVERT, "revert", NULL, "put the originals back"},
+    {OPT_SHOW_PROMPT, "show-prompt", NULL, "print the first prompt of each kernel; ask no model"},
+    {0, NULL, NULL, "What to work on"},
+    {OPT_KERNEL, "kernel", "GLOB", "only kernels whose qualified name matches"},
+    {OPT_FILES, "files", "FILE", "read file names from FILE, one a line; - is standard input"},
+    {OPT_AGAIN, "again", NULL, "also kernels that were tried before"},
+    {OPT_ALLOW_DIRTY, "allow-dirty", NULL, "also files that differ from what git holds"},
+    {OPT_FORCE, "force", NULL, "with --revert: also kernels edited by hand since"},
+    {0, NULL, NULL, "Compiling"},
+    {OPT_BUILD_DIR, "build-dir", "DIR", "folder with compile_commands.json"},
+    {OPT_EXTRA_ARG, "extra-arg", "ARG", "one more compiler flag; repeatable, as flags after --"},
+    {OPT_CUDA_PATH, "cuda-path", "DIR", "the CUDA toolkit; `none` works without one"},
+    {OPT_ARCH, "arch", "sm_NN", "architecture to parse for; default sm_90"},
+    {0, NULL, NULL, "Judging"},
+    {OPT_EVALUATOR, "evaluator", "WHAT", "auto, cuda or cpu; auto is the GPU if there is one"},
+    {OPT_DEVICE, "device", "N", "which GPU; default 0"},
+    {OPT_MIN_SPEEDUP, "min-speedup", "X", "least speed-up worth writing; the marker's, else 1.02"},
+    {OPT_SEED, "seed", "N", "seed of all inputs and sizes; drawn anew without it"},
+    {0, NULL, NULL, "Asking"},
+    {OPT_MODEL, "model", "SPEC", "openai:NAME, or replay:FILE"},
+    {OPT_BASE_URL, "base-url", "URL", "the server, up to and with /v1; else OPENAI_BASE_URL"},
+    {OPT_API_KEY_FILE, "api-key-file", "FILE", "file with the key, mode 0600; else OPENAI_API_KEY"},
+    {OPT_TRAJECTORIES, "trajectories", "N", "independent attempts a kernel; default 4"},
+    {OPT_TURNS, "turns", "N", "turns an attempt; default 4"},
+    {OPT_MAX_CALLS, "max-calls", "N", "stop after N calls of the model"},
+    {OPT_YES, "yes", NULL, "start without asking, whatever the plan says"},
+    {OPT_ALLOW_NETWORK, "allow-network", NULL, "ask a model over the network in a pre-commit hook"},
+    {0, NULL, NULL, "Telling"},
+    {OPT_FORMAT, "format", "FORMAT", "text or json, on standard output"},
+    {OPT_COLOR, "color", "WHEN", "auto, always or never"},
+    {OPT_PROGRESS, "progress", "WHEN", "auto, always or never"},
+    {OPT_JOBS, "jobs", "N", "files parsed at a time; default 1"},
+    {OPT_VERBOSE, "verbose", NULL, "say more: commands, flags, times; twice: prompts"},
+    {OPT_QUIET, "quiet", NULL, "errors only"},
+    {OPT_DEBUG, "debug", "LIST", "of extract, compile, verify, time, model, cache, all"},
+    {OPT_HELP, "help", NULL, "this text"},
+    {OPT_VERSION, "version", NULL, "version, and what was found of CUDA"},
+};
+enum { N_ROWS = sizeof rows / sizeof *rows };
+
+static bool row_has_short(const struct option_row *r)
+{
+  return r->id > 0 && r->id < 256;
+}
+
+void options_help(struct kr_bytes *out)
+{
+  kr_bytes_adds(out,
+                "usage: kevin-rewrite [options] FILE... [-- compiler flags]\n"
+                "\n"
+                "Rewrites marked CUDA kernels with faster variants that were verified. A marker\n"
+                "is a comment above a kernel:\n"
+                "\n"
+                "  // kevin: optimize let(n = 1 << 24) data(*[n])\n"
+                "  __global__ void saxpy(int n, float a, const float *x, float *y)\n");
+  for (size_t i = 0; i < N_ROWS; i++) {
+    const struct option_row *r = &rows[i];
+    if (!r->name) {
+      kr_bytes_addf(out, "\n%s:\n", r->help);
+      continue;
+    }
+    char left[40];
+    char letter[5] = "    ";
+    if (row_has_short(r)) {
+      letter[0] = '-';
+      letter[1] = (char)r->id;
+      letter[2] = ',';
+    }
+    snprintf(left, sizeof left, "%s--%s%s%s", letter, r->name, r->arg ? "=" : "",
+             r->arg ? r->arg : "");
+    kr_bytes_addf(out, "  %-26s %s\n", left, r->help);
+  }
+  kr_bytes_adds(out, "\n"
+                     "Exit status: 0 done; 1 --check found work; 2 usage; 3 some kernels or files\n"
+                     "failed or were refused; 4 the environment failed before any kernel; 130\n"
+                     "interrupted, files whole. kevin-rewrite(1) has the whole story.\n");
+}
+
+static int option_unsigned(const char *name, const char *text, unsigned long long max,
+                           unsigned long long *out, struct kr_err *err)
+{
+  char *end;
+  errno = 0;
+  unsigned long long v = strtoull(text, &end, 10);
+  if (*text < '0' || *text > '9' || *end || errno || v > max)
+    return kr_err_set(err, "--%s takes a whole number up to %llu, not `%s`", name, max, text);
+  *out = v;
+  return 0;
+}
+
+static int option_choice(const char *name, const char *text, const char *const *words, int *out,
+                         struct kr_err *err)
+{
+  struct kr_bytes known;
+  kr_bytes_init(&known, 200);
+  for (int i = 0; words[i]; i++) {
+    if (!strcmp(text, words[i])) {
+      *out = i;
+      kr_bytes_release(&known);
+      return 0;
+    }
+    kr_bytes_addf(&known, "%s%s", i ? words[i + 1] ? ", " : " or " : "", words[i]);
+  }
+  kr_err_set(err, "--%s is %s, not `%s`", name, known.data, text);
+  kr_bytes_release(&known);
+  return -1;
+}
+
+static int option_mode(struct options *o, enum mode mode, struct kr_err *err)
+{
+  static const char *const names[] = {[MODE_DIFF] = "--dry-run",   [MODE_IN_PLACE] = "--in-place",
+                                      [MODE_CHECK] = "--check",    [MODE_LIST] = "--list",
+                                      [MODE_SUGGEST] = "--suggest", [MODE_REVERT] = "--revert",
+                                      [MODE_SHOW_PROMPT] = "--show-prompt"};
+  // -n wins over -i, as it does in clang-format's habit of "say what you would do".
+  bool dry_in_place = (o->mode == MODE_IN_PLACE && mode == MODE_DIFF) ||
+                      (o->mode == MODE_DIFF && mode == MODE_IN_PLACE);
+  if (o->mode_given && o->mode != mode && !dry_in_place)
+    return kr_err_set(err, "%s and %s cannot go together", names[o->mode], names[mode]);
+  o->mode = o->mode_given && dry_in_place ? MODE_DIFF : mode;
+  o->mode_given = true;
+  return 0;
+}
+
+static void push(const char ***items, size_t *n, const char *item)
+{
+  *items = kr_xreallocarray(*items, *n + 1, sizeof **items);
+  (*items)[(*n)++] = item;
+}
+
+static int option_take(struct options *o, int id, const char *name, const char *arg,
+                       struct kr_err *err)
+{
+  static const char *const whens[] = {"auto", "always", "never", NULL};
+  static const char *const formats[] = {"text", "json", NULL};
+  static const char *const evaluators[] = {"auto", "cuda", "cpu", NULL};
+  unsigned long long v = 0;
+  int choice = 0;
+  switch (id) {
+  case OPT_DRY_RUN:
+    return option_mode(o, MODE_DIFF, err);
+  case OPT_IN_PLACE:
+    return option_mode(o, MODE_IN_PLACE, err);
+  case OPT_CHECK:
+    return option_mode(o, MODE_CHECK, err);
+  case OPT_LIST:
+    return option_mode(o, MODE_LIST, err);
+  case OPT_SUGGEST:
+    return option_mode(o, MODE_SUGGEST, err);
+  case OPT_REVERT:
+    return option_mode(o, MODE_REVERT, err);
+  case OPT_SHOW_PROMPT:
+    return option_mode(o, MODE_SHOW_PROMPT, err);
+  case OPT_FORCE:
+    o->force = true;
+    return 0;
+  case OPT_KERNEL:
+    o->kernel = arg;
+    return 0;
+  case OPT_FILES:
+    o->files_from = arg;
+    return 0;
+  case OPT_AGAIN:
+    o->again = true;
+    return 0;
+  case OPT_ALLOW_DIRTY:
+    o->allow_dirty = true;
+    return 0;
+  case OPT_ALLOW_NETWORK:
+    o->allow_network = true;
+    return 0;
+  case OPT_YES:
+    o->yes = true;
+    return 0;
+  case OPT_EXTRA_ARG:
+    push(&o->flags, &o->n_flags, arg);
+    return 0;
+  case OPT_BUILD_DIR:
+    o->build_dir = arg;
+    return 0;
+  case OPT_CUDA_PATH:
+    o->cuda_path = arg;
+    return 0;
+  case OPT_ARCH:
+    if (strncmp(arg, "sm_", 3) || strspn(arg + 3, "0123456789") < 2 || strlen(arg) > 8)
+      return kr_err_set(err, "--arch is an architecture such as sm_90, not `%s`", arg);
+    o->arch = arg;
+    return 0;
+  case OPT_EVALUATOR:
+    if (option_choice(name, arg, evaluators, &choice, err))
+      return -1;
+    o->evaluator = (enum evaluator_choice)choice;
+    return 0;
+  case OPT_DEVICE:
+    if (option_unsigned(name, arg, 1023, &v, err))
+      return -1;
+    o->device = (int)v;
+    return 0;
+  case OPT_MODEL:
+    o->model = arg;
+    return 0;
+  case OPT_BASE_URL:
+    o->base_url = arg;
+    return 0;
+  case OPT_API_KEY_FILE:
+    o->api_key_file = arg;
+    return 0;
+  case OPT_TRAJECTORIES:
+  case OPT_TURNS:
+    if (option_unsigned(name, arg, 1024, &v, err))
+      return -1;
+    if (!v)
+      return kr_err_set(err, "--%s must be at least 1", name);
+    *(id == OPT_TURNS ? &o->turns : &o->trajectories) = (unsigned)v;
+    return 0;
+  case OPT_MAX_CALLS:
+    if (option_unsigned(name, arg, UINT_MAX, &v, err))
+      return -1;
+    o->max_calls = (unsigned)v;
+    o->max_calls_given = true;
+    return 0;
+  case OPT_SEED:
+    if (option_unsigned(name, arg, ULLONG_MAX, &v, err))
+      return -1;
+    o->seed = v;
+    o->seed_given = true;
+    return 0;
+  case OPT_MIN_SPEEDUP: {
+    char *end;
+    o->min_speedup = strtod(arg, &end);
+    if (end == arg || *end || !(o->min_speedup >= 1 && o->min_speedup < 1000))
+      return kr_err_set(err, "--min-speedup is a factor from 1 on, such as 1.05, not `%s`", arg);
+    return 0;
+  }
+  case OPT_FORMAT:
+    if (option_choice(name, arg, formats, &choice, err))
+      return -1;
+    o->format = (enum format)choice;
+    return 0;
+  case OPT_COLOR:
+  case OPT_PROGRESS:
+    if (option_choice(name, arg, whens, &choice, err))
+      return -1;
+    *(id == OPT_COLOR ? &o->color : &o->progress) = (enum when)choice;
+    return 0;
+  case OPT_JOBS:
+    if (option_unsigned(name, arg, 256, &v, err))
+      return -1;
+    o->jobs = v ? (unsigned)v : 1;
+    return 0;
+  case OPT_VERBOSE:
+    o->verbose = o->verbose < 0 ? 1 : o->verbose + 1;
+    return 0;
+  case OPT_QUIET:
+    o->verbose = -1;
+    return 0;
+  case OPT_DEBUG:
+    o->debug = arg;
+    return 0;
+  default:
+    return kr_err_set(err, "unknown option --%s", name);
+  }
+}
+
+// The long options and the letters, made of the table.
+static void options_tables(struct option *longs, char *letters)
+{
+  size_t n = 0, l = 0;
+  letters[l++] = ':';
+  for (size_t i = 0; i < N_ROWS; i++) {
+    if (!rows[i].name)
+      continue;
+    longs[n++] = (struct option){rows[i].name, rows[i].arg ? required_argument : no_argument, NULL,
+                                 rows[i].id};
+    if (row_has_short(&rows[i])) {
+      letters[l++] = (char)rows[i].id;
+      if (rows[i].arg)
+        letters[l++] = ':';
+    }
+  }
+  longs[n] = (struct option){0};
+  letters[l] = '\0';
+}
+
+// True when --help or --version stands before `--`: they win over the rest.
+static bool options_find_word(int argc, char **argv, const char *a, const char *b)
+{
+  for (int i = 1; i < argc && strcmp(argv[i], "--"); i++)
+    if (!strcmp(argv[i], a) || (b && !strcmp(argv[i], b)))
+      return true;
+  return false;
+}
+
+int options_parse(struct options *o, int argc, char **argv, struct kr_err *err)
+{
+  *o = (struct options){.trajectories = 4, .turns = 4, .jobs = 1};
+  if (options_find_word(argc, argv, "--help", "-h")) {
+    o->mode = MODE_HELP;
+    return 0;
+  }
+  if (options_find_word(argc, argv, "--version", NULL)) {
+    o->mode = MODE_VERSION;
+    return 0;
+  }
+  // Everything after the first `--` is for the compiler, nothing before it is.
+  int ours = argc;
+  for (int i = 1; i < argc; i++)
+    if (!strcmp(argv[i], "--")) {
+      ours = i;
+      break;
+    }
+  struct option longs[N_ROWS + 1];
+  char letters[2 * N_ROWS + 2];
+  options_tables(longs, letters);
+  opterr = 0;
+  optind = 0; // GNU: start over, also its private state
+  for (int id; (id = getopt_long(ours, argv, letters, longs, NULL)) != -1;) {
+    const char *given = argv[optind > 0 ? optind - 1 : 0];
+    if (id == ':')
+      return kr_err_set(err, "%s needs a value", given);
+    if (id == '?') {
+      if (optopt && optopt < 256)
+        return kr_err_set(err, "unknown option -%c", optopt);
+      return kr_err_set(err, optopt ? "%s takes no value" : "unknown option %s", given);
+    }
+    const char *name = "";
+    for (size_t i = 0; i < N_ROWS; i++)
+      if (rows[i].name && rows[i].id == id)
+        name = rows[i].name;
+    if (option_take(o, id, name, optarg, err))
+      return -1;
+  }
+  for (int i = optind; i < ours; i++)
+    push(&o->files, &o->n_files, argv[i]);
+  for (int i = ours + 1; i < argc; i++)
+    push(&o->flags, &o->n_flags, argv[i]);
+  if (!o->n_files && !o->files_from)
+    return kr_err_set(err, "no file was named");
+  if (o->force && o->mode != MODE_REVERT)
+    return kr_err_set(err, "--force goes with --revert");
+  return 0;
+}
+
+void options_release(struct options *o)
+{
+  free(o->files);
+  free(o->flags);
+  *o = (struct options){0};
+}

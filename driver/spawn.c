@@ -1,0 +1,108 @@
+#include "spawn.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "../evaluator/base/log.h"
+
+static void spawn_say(const char *const *argv)
+{
+  struct kr_bytes line;
+  kr_bytes_init(&line, 1 << 16);
+  for (size_t i = 0; argv[i]; i++)
+    kr_bytes_addf(&line, "%s%s", i ? " " : "", argv[i]);
+  kr_debug("compile", "%s", line.data);
+  kr_bytes_release(&line);
+}
+
+static long spawn_left(const struct timespec *start, unsigned timeout_ms)
+{
+  struct timespec now;
+  clock_gettime(CLOCK_MONOTONIC, &now);
+  long passed = (now.tv_sec - start->tv_sec) * 1000 + (now.tv_nsec - start->tv_nsec) / 1000000;
+  return (long)timeout_ms - passed;
+}
+
+// In the child: only calls that are safe after fork().
+static void spawn_child(const char *const *argv, const char *dir, int out, int errs)
+{
+  int null = open("/dev/null", O_RDWR);
+  if (dup2(null, 0) < 0 || dup2(out, 1) < 0 || dup2(errs, 2) < 0)
+    _exit(127);
+  if (dir && chdir(dir))
+    _exit(127);
+  execvp(argv[0], (char *const *)(void *)(size_t)argv);
+  _exit(127);
+}
+
+int spawn_run(const char *const *argv, const char *dir, unsigned timeout_ms, struct kr_bytes *out,
+              struct kr_bytes *errs, struct kr_err *err)
+{
+  int rc = -1, status = 0;
+  int pipes[2][2] = {{-1, -1}, {-1, -1}};
+  pid_t pid = -1;
+  struct timespec start;
+  spawn_say(argv);
+  clock_gettime(CLOCK_MONOTONIC, &start);
+  if (pipe2(pipes[0], O_CLOEXEC) || pipe2(pipes[1], O_CLOEXEC)) {
+    kr_err_errno(err, "cannot make a pipe for %s", argv[0]);
+    goto end;
+  }
+  pid = fork();
+  if (pid < 0) {
+    kr_err_errno(err, "cannot start %s", argv[0]);
+    goto end;
+  }
+  if (!pid)
+    spawn_child(argv, dir, pipes[0][1], pipes[1][1]);
+  for (int i = 0; i < 2; i++) {
+    close(pipes[i][1]);
+    pipes[i][1] = -1;
+  }
+  struct kr_bytes *sinks[2] = {out, errs};
+  struct pollfd fds[2] = {{pipes[0][0], POLLIN, 0}, {pipes[1][0], POLLIN, 0}};
+  while (fds[0].fd >= 0 || fds[1].fd >= 0) {
+    long left = spawn_left(&start, timeout_ms);
+    int n = left > 0 ? poll(fds, 2, (int)left) : 0;
+    if (n < 0 && errno == EINTR)
+      continue;
+    if (n <= 0) {
+      kill(pid, SIGKILL);
+      waitpid(pid, NULL, 0);
+      pid = -1;
+      kr_err_set(err, "%s took longer than %u ms and was stopped", argv[0], timeout_ms);
+      goto end;
+    }
+    for (int i = 0; i < 2; i++) {
+      char chunk[16384];
+      if (fds[i].fd < 0 || !fds[i].revents)
+        continue;
+      ssize_t got = read(fds[i].fd, chunk, sizeof chunk);
+      if (got > 0 && sinks[i])
+        kr_bytes_add(sinks[i], chunk, (size_t)got);
+      if (got == 0 || (got < 0 && errno != EINTR))
+        fds[i].fd = -1;
+    }
+  }
+  while (waitpid(pid, &status, 0) < 0 && errno == EINTR)
+    continue;
+  pid = -1;
+  rc = WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+  if (rc == 127) {
+    kr_err_set(err, "%s could not be run; is it installed?", argv[0]);
+    rc = -1;
+  }
+end:
+  for (int i = 0; i < 2; i++)
+    for (int k = 0; k < 2; k++)
+      if (pipes[i][k] >= 0)
+        close(pipes[i][k]);
+  return rc;
+}

@@ -1,0 +1,251 @@
+#include "talk.h"
+
+#include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "../evaluator/base/log.h"
+#include "../evaluator/base/mem.h"
+#include "exit.h"
+
+static struct {
+  int verbose;
+  bool color_err, color_out, progress;
+  bool line_shown;
+  struct timespec last;
+} talk;
+
+static bool talk_color(enum when when, int fd)
+{
+  if (when != WHEN_AUTO)
+    return when == WHEN_ALWAYS;
+  const char *no = getenv("NO_COLOR"), *term = getenv("TERM");
+  if (no && *no)
+    return false;
+  return isatty(fd) && !(term && !strcmp(term, "dumb"));
+}
+
+static void talk_clear_line(void)
+{
+  if (!talk.line_shown)
+    return;
+  fputs("\r\x1b[K", stderr);
+  talk.line_shown = false;
+}
+
+// One more byte of a UTF-8 sequence that starts at `s`, or 0 when it is none.
+static size_t talk_utf8(const unsigned char *s, size_t len)
+{
+  size_t n = s[0] >= 0xf0 && s[0] < 0xf5 ? 4 : s[0] >= 0xe0 ? 3 : s[0] >= 0xc2 ? 2 : 0;
+  if (s[0] >= 0xf5 || !n || n > len)
+    return 0;
+  for (size_t i = 1; i < n; i++)
+    if ((s[i] & 0xc0) != 0x80)
+      return 0;
+  if ((s[0] == 0xe0 && s[1] < 0xa0) || (s[0] == 0xed && s[1] > 0x9f) ||
+      (s[0] == 0xf0 && s[1] < 0x90) || (s[0] == 0xf4 && s[1] > 0x8f))
+    return 0;
+  // C1 controls, and the characters that turn text round for a reader.
+  if (n == 2 && s[0] == 0xc2 && s[1] < 0xa0)
+    return 0;
+  if (n == 3 && s[0] == 0xe2 &&
+      ((s[1] == 0x80 && (s[2] >= 0x8b && s[2] <= 0x8f)) ||
+       (s[1] == 0x80 && s[2] >= 0xa8 && s[2] <= 0xae) ||
+       (s[1] == 0x81 && s[2] >= 0xa0 && s[2] <= 0xaf)))
+    return 0;
+  return n;
+}
+
+void talk_escape(struct kr_bytes *out, const char *text, size_t len, bool lines)
+{
+  const unsigned char *s = (const unsigned char *)text;
+  for (size_t i = 0; i < len;) {
+    if ((s[i] >= 0x20 && s[i] < 0x7f) || (lines && (s[i] == '\n' || s[i] == '\t'))) {
+      kr_bytes_addc(out, text[i++]);
+      continue;
+    }
+    size_t n = s[i] >= 0x80 ? talk_utf8(s + i, len - i) : 0;
+    if (n) {
+      kr_bytes_add(out, text + i, n);
+      i += n;
+    } else {
+      kr_bytes_addf(out, "\\x%02x", s[i++]);
+    }
+  }
+}
+
+static void talk_sink(enum kr_log_level level, const char *stage, const char *text, void *arg)
+{
+  (void)arg;
+  static const char *const names[] = {[KR_LOG_ERROR] = "error: ",
+                                      [KR_LOG_WARN] = "warning: ",
+                                      [KR_LOG_NOTE] = "note: ",
+                                      [KR_LOG_DEBUG] = ""};
+  static const char *const colors[] = {[KR_LOG_ERROR] = "\x1b[1;31m",
+                                       [KR_LOG_WARN] = "\x1b[1;35m",
+                                       [KR_LOG_NOTE] = "\x1b[1;36m",
+                                       [KR_LOG_DEBUG] = "\x1b[2m"};
+  if (talk.verbose < 0 && level != KR_LOG_ERROR)
+    return;
+  struct kr_bytes b;
+  kr_bytes_init(&b, 4 << 20);
+  talk_escape(&b, text, strlen(text), true);
+  talk_clear_line();
+  fprintf(stderr, "%s%s%s%s%s%s\n", talk.color_err ? colors[level] : "",
+          stage ? stage : "", stage ? ": " : names[level],
+          talk.color_err && level != KR_LOG_DEBUG ? "\x1b[0m" : "", b.data,
+          talk.color_err && level == KR_LOG_DEBUG ? "\x1b[0m" : "");
+  kr_bytes_release(&b);
+}
+
+void talk_start(const struct options *o)
+{
+  talk.verbose = o->verbose;
+  talk.color_err = talk_color(o->color, STDERR_FILENO);
+  talk.color_out = talk_color(o->color, STDOUT_FILENO);
+  talk.progress = o->verbose >= 0 && (o->progress == WHEN_ALWAYS ||
+                                      (o->progress == WHEN_AUTO && isatty(STDERR_FILENO)));
+  kr_log_install(talk_sink, NULL, o->debug);
+}
+
+static int diag_order(const void *a, const void *b)
+{
+  const struct kr_diag *const *x = a, *const *y = b;
+  if ((*x)->offset != (*y)->offset)
+    return (*x)->offset < (*y)->offset ? -1 : 1;
+  return *x < *y ? -1 : *x > *y; // as they were found
+}
+
+void talk_diags(const struct kr_diags *diags, const struct kr_source *src)
+{
+  static const char *const colors[] = {[KR_SEV_ERROR] = "\x1b[1;31m",
+                                       [KR_SEV_WARNING] = "\x1b[1;35m",
+                                       [KR_SEV_NOTE] = "\x1b[1;36m"};
+  if (!diags->n)
+    return;
+  const struct kr_diag **sorted = kr_xreallocarray(NULL, diags->n, sizeof *sorted);
+  for (size_t i = 0; i < diags->n; i++)
+    sorted[i] = &diags->items[i];
+  qsort(sorted, diags->n, sizeof *sorted, diag_order);
+  struct kr_bytes b;
+  kr_bytes_init(&b, 1 << 20);
+  talk_clear_line();
+  for (size_t i = 0; i < diags->n; i++) {
+    if (talk.verbose < 0 && sorted[i]->severity != KR_SEV_ERROR)
+      continue;
+    kr_bytes_reset(&b);
+    kr_diag_format(sorted[i], src, &b);
+    // Bold place, coloured word, plain text: as clang does.
+    char *sev = talk.color_err ? strstr(b.data, ": error: ") : NULL;
+    if (talk.color_err && !sev)
+      sev = strstr(b.data, ": warning: ");
+    if (talk.color_err && !sev)
+      sev = strstr(b.data, ": note: ");
+    char *text = sev ? strchr(sev + 2, ':') : NULL;
+    if (text)
+      fprintf(stderr, "\x1b[1m%.*s: %s%.*s\x1b[0m%s", (int)(sev - b.data), b.data,
+              colors[sorted[i]->severity], (int)(text + 1 - sev - 2), sev + 2, text + 1);
+    else
+      fputs(b.data, stderr);
+  }
+  kr_bytes_release(&b);
+  free(sorted);
+}
+
+static int talk_width(void)
+{
+  const char *columns = getenv("COLUMNS");
+  int width = columns ? atoi(columns) : 0;
+  struct winsize ws;
+  if (width <= 0 && !ioctl(STDERR_FILENO, TIOCGWINSZ, &ws))
+    width = ws.ws_col;
+  return width > 20 ? width : 79;
+}
+
+void talk_progress(const char *fmt, ...)
+{
+  if (!talk.progress)
+    return;
+  struct timespec now;
+  clock_gettime(CLOCK_MONOTONIC, &now);
+  double since = (double)(now.tv_sec - talk.last.tv_sec) + 1e-9 * (double)(now.tv_nsec - talk.last.tv_nsec);
+  if (talk.line_shown && since < 0.1)
+    return;
+  talk.last = now;
+  char text[1024];
+  va_list ap;
+  va_start(ap, fmt);
+  vsnprintf(text, sizeof text, fmt, ap);
+  va_end(ap);
+  struct kr_bytes b;
+  kr_bytes_init(&b, 4096);
+  talk_escape(&b, text, strlen(text), false);
+  int width = talk_width() - 1;
+  fprintf(stderr, "\r\x1b[K%.*s", width, b.data);
+  fflush(stderr);
+  kr_bytes_release(&b);
+  talk.line_shown = true;
+}
+
+void talk_progress_end(void)
+{
+  talk_clear_line();
+  fflush(stderr);
+}
+
+void talk_say(const char *fmt, ...)
+{
+  if (talk.verbose < 0)
+    return;
+  char text[4096];
+  va_list ap;
+  va_start(ap, fmt);
+  vsnprintf(text, sizeof text, fmt, ap);
+  va_end(ap);
+  struct kr_bytes b;
+  kr_bytes_init(&b, 1 << 16);
+  talk_escape(&b, text, strlen(text), true);
+  talk_clear_line();
+  fprintf(stderr, "%s\n", b.data);
+  kr_bytes_release(&b);
+}
+
+void talk_out(const char *data, size_t len)
+{
+  talk_clear_line();
+  if (fwrite(data, 1, len, stdout) == len && !fflush(stdout))
+    return;
+  fprintf(stderr, "error: cannot write to standard output: %s\n", strerror(errno));
+  exit(EXIT_PARTIAL);
+}
+
+void talk_out_diff(const char *data, size_t len)
+{
+  if (!talk.color_out) {
+    talk_out(data, len);
+    return;
+  }
+  struct kr_bytes b;
+  kr_bytes_init(&b, KR_BYTES_DEFAULT_MAX);
+  for (size_t i = 0; i < len;) {
+    const char *nl = memchr(data + i, '\n', len - i);
+    size_t n = nl ? (size_t)(nl - data) - i : len - i;
+    const char *color = !strncmp(data + i, "@@", n < 2 ? n : 2) && n >= 2 ? "\x1b[36m"
+                        : data[i] == '+'                                ? "\x1b[32m"
+                        : data[i] == '-'                                ? "\x1b[31m"
+                                                                        : "";
+    kr_bytes_adds(&b, color);
+    kr_bytes_add(&b, data + i, n);
+    kr_bytes_adds(&b, *color ? "\x1b[0m" : "");
+    if (nl)
+      kr_bytes_addc(&b, '\n');
+    i += n + (nl ? 1 : 0);
+  }
+  talk_out(b.data, b.len);
+  kr_bytes_release(&b);
+}
