@@ -1,8 +1,9 @@
 // The ledger: a text file that people read in diffs and git merges line by
 // line. First line `kevin-ledger 1`; then one line a kernel, sorted by file,
-// kernel and signature, twelve fields between tabs:
+// kernel and signature, thirteen fields between tabs:
 //
-//   file kernel signature outcome original marker current baseline tool backend gpu deps
+//   file kernel signature outcome original marker current slice baseline tool backend gpu
+//   deps
 //
 // Hashes have all 32 digits, `-` stands for an empty field or no baseline, deps
 // are `file=hash` joined by `;`. Bytes that would break this (controls, `%`, and
@@ -25,7 +26,7 @@
 #include "../evaluator/base/mem.h"
 #include "replace.h"
 
-enum { LEDGER_FIELDS = 12 };
+enum { LEDGER_FIELDS = 13 };
 
 static const char ledger_head[] = "kevin-ledger ";
 static const char *const outcome_names[] = {[KR_REWRITTEN] = "rewritten", [KR_KEPT] = "kept"};
@@ -188,6 +189,8 @@ static void entry_print(const struct kr_ledger_entry *e, struct kr_bytes *out)
   kr_bytes_addc(out, '\t');
   hash_add(out, e->current);
   kr_bytes_addc(out, '\t');
+  hash_add(out, e->slice);
+  kr_bytes_addc(out, '\t');
   if (e->outcome == KR_REWRITTEN)
     hash_add(out, e->baseline);
   else
@@ -283,20 +286,20 @@ static const char *entry_read(struct kr_ledger_entry *e, const char *line, size_
 {
   static const char *const names[LEDGER_FIELDS] = {
       "file",    "kernel",   "signature", "outcome", "original", "marker",
-      "current", "baseline", "tool",      "backend", "gpu",      "dependencies"};
+      "current", "slice",    "baseline",  "tool",    "backend",  "gpu",    "dependencies"};
   const char *f[LEDGER_FIELDS];
   size_t n[LEDGER_FIELDS], at = 0;
   for (int i = 0; i < LEDGER_FIELDS; i++) {
     const char *tab = memchr(line + at, '\t', len - at);
     if (!tab != (i == LEDGER_FIELDS - 1))
-      return tab ? "number of fields (12 are expected)" : names[i];
+      return tab ? "number of fields (13 are expected)" : names[i];
     f[i] = line + at;
     n[i] = tab ? (size_t)(tab - line) - at : len - at;
     if (!n[i])
       return names[i];
     at += n[i] + 1;
   }
-  char **texts[] = {&e->file, &e->kernel, &e->signature, NULL,     NULL,       NULL,
+  char **texts[] = {&e->file, &e->kernel, &e->signature, NULL,        NULL,    NULL, NULL,
                     NULL,     NULL,       &e->tool,      &e->backend, &e->gpu, NULL};
   for (int i = 0; i < LEDGER_FIELDS; i++) {
     if (texts[i] && !(*texts[i] = field_take(f[i], n[i])))
@@ -310,13 +313,13 @@ static const char *entry_read(struct kr_ledger_entry *e, const char *line, size_
     e->outcome = KR_KEPT;
   else
     return names[3];
-  struct kr_hash *hashes[] = {&e->original, &e->marker, &e->current, &e->baseline};
-  for (int i = 0; i < 4; i++) {
-    if (i == 3 && e->outcome == KR_KEPT ? n[4 + i] != 1 || *f[4 + i] != '-'
+  struct kr_hash *hashes[] = {&e->original, &e->marker, &e->current, &e->slice, &e->baseline};
+  for (int i = 0; i < 5; i++) {
+    if (i == 4 && e->outcome == KR_KEPT ? n[4 + i] != 1 || *f[4 + i] != '-'
                                         : hash_take(f[4 + i], n[4 + i], hashes[i]))
       return names[4 + i];
   }
-  return deps_take(e, f[11], n[11]) ? names[11] : NULL;
+  return deps_take(e, f[12], n[12]) ? names[12] : NULL;
 }
 
 static bool is_conflict(const char *line, size_t len)

@@ -161,6 +161,7 @@ struct kr_ledger_entry {
   char *signature; // tells overloads apart
   struct kr_hash original, marker; // token hashes: original definition, marker
   struct kr_hash current;          // definition as it is in the file (of a kept one: the original)
+  struct kr_hash slice;            // tokens of what the kernel is compiled with, without itself
   struct kr_hash baseline;         // raw bytes in .kevin/baselines, for rewritten ones
   struct kr_ledger_dep *deps;
   size_t n_deps;

@@ -1,0 +1,232 @@
+#include "project.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "../evaluator/base/log.h"
+#include "../evaluator/base/mem.h"
+#include "assemble.h"
+
+static bool has_toolkit(const char *dir)
+{
+  char path[4096];
+  snprintf(path, sizeof path, "%s/include/cuda_runtime.h", dir);
+  return !access(path, R_OK);
+}
+
+char *find_cuda(const char *given)
+{
+  if (given)
+    return !strcmp(given, "none") ? NULL : kr_xstrdup(given);
+  static const char *const variables[] = {"CUDA_PATH", "CUDA_HOME"};
+  for (size_t i = 0; i < 2; i++) {
+    const char *dir = getenv(variables[i]);
+    if (dir && has_toolkit(dir))
+      return kr_xstrdup(dir);
+  }
+  const char *path = getenv("PATH");
+  for (const char *p = path ? path : ""; *p;) {
+    size_t n = strcspn(p, ":");
+    char *nvcc = kr_xasprintf("%.*s/nvcc", (int)n, p);
+    char *real = n ? realpath(nvcc, NULL) : NULL;
+    free(nvcc);
+    // .../bin/nvcc
+    for (int up = 0; real && up < 2; up++)
+      if (strrchr(real, '/'))
+        *strrchr(real, '/') = '\0';
+    if (real && has_toolkit(real))
+      return real;
+    free(real);
+    p += n + (p[n] == ':');
+  }
+  return has_toolkit("/usr/local/cuda") ? kr_xstrdup("/usr/local/cuda") : NULL;
+}
+
+// Path below `root`, or the path itself when it is elsewhere.
+static char *path_below(const char *root, const char *real)
+{
+  size_t n = strlen(root);
+  if (!strncmp(real, root, n) && real[n] == '/')
+    return kr_xstrdup(real + n + 1);
+  if (!strcmp(root, "/") && real[0] == '/')
+    return kr_xstrdup(real + 1);
+  return kr_xstrdup(real);
+}
+
+static bool project_has(const struct project *p, const struct kr_source *src)
+{
+  for (size_t i = 0; i < p->n; i++)
+    if (p->inputs[i].src.dev == src->dev && p->inputs[i].src.ino == src->ino)
+      return true;
+  return false;
+}
+
+static void project_add(struct project *p, const char *path)
+{
+  struct kr_err err = {""};
+  struct input in = {0};
+  if (kr_source_read(&in.src, path, &err)) {
+    kr_error("%s", err.text);
+    // A word that was meant as a mode: `kevin-rewrite in-place a.cu`.
+    if (!strcmp(path, "in-place") || !strcmp(path, "check") || !strcmp(path, "list"))
+      kr_note("did you mean --%s?", path);
+    p->n_failed++;
+    return;
+  }
+  if (project_has(p, &in.src)) {
+    kr_debug("extract", "%s was named before by another name", path);
+    kr_source_release(&in.src);
+    return;
+  }
+  kr_markers_scan(&in.src, &in.markers, &in.diags);
+  for (size_t i = 0; i < in.markers.n; i++)
+    in.n_marked += in.markers.items[i].verb == KR_MARKER_OPTIMIZE;
+  in.root = kr_ledger_root(in.src.real);
+  in.rel = path_below(in.root, in.src.real);
+  in.failed = in.diags.n_errors > 0;
+  kr_bytes_init(&in.dropped, 1 << 16);
+  p->inputs = kr_xreallocarray(p->inputs, p->n + 1, sizeof *p->inputs);
+  p->inputs[p->n++] = in;
+}
+
+static int project_read_list(struct project *p, const char *path, struct kr_err *err)
+{
+  FILE *f = strcmp(path, "-") ? fopen(path, "re") : stdin;
+  if (!f)
+    return kr_err_errno(err, "cannot open the list of files %s", path);
+  char *line = NULL;
+  size_t size = 0;
+  for (ssize_t n; (n = getline(&line, &size, f)) > 0;) {
+    while (n > 0 && (line[n - 1] == '\n' || line[n - 1] == '\r'))
+      line[--n] = '\0';
+    if (n)
+      project_add(p, line);
+  }
+  free(line);
+  if (f != stdin)
+    fclose(f);
+  return 0;
+}
+
+int project_open(struct project *p, const struct options *o, struct kr_err *err)
+{
+  *p = (struct project){.cuda_path = find_cuda(o->cuda_path)};
+  p->parser_options = (struct kr_parser_options){.cuda_path = p->cuda_path};
+  if (o->cuda_path && p->cuda_path && !has_toolkit(p->cuda_path)) {
+    kr_err_set(err, "--cuda-path: no include/cuda_runtime.h in %s", p->cuda_path);
+    project_close(p);
+    return -1;
+  }
+  for (size_t i = 0; i < o->n_files; i++)
+    project_add(p, o->files[i]);
+  if (o->files_from && project_read_list(p, o->files_from, err)) {
+    project_close(p);
+    return -1;
+  }
+  return 0;
+}
+
+void project_close(struct project *p)
+{
+  for (size_t i = 0; i < p->n; i++) {
+    struct input *in = &p->inputs[i];
+    if (in->parsed)
+      kr_unit_release(&in->unit);
+    kr_flags_release(&in->flags);
+    for (size_t k = 0; k < in->n_archs; k++)
+      free(in->archs[k]);
+    free(in->archs);
+    kr_bytes_release(&in->dropped);
+    kr_markers_release(&in->markers);
+    kr_diags_release(&in->diags);
+    kr_source_release(&in->src);
+    free(in->root);
+    free(in->rel);
+  }
+  free(p->inputs);
+  kr_parser_free(p->parser);
+  free(p->cuda_path);
+  *p = (struct project){0};
+}
+
+// The flags of a file: the database's, then those of the command line.
+static int input_flags(struct input *in, const struct options *o, struct kr_err *err)
+{
+  char cwd[4096];
+  if (!getcwd(cwd, sizeof cwd))
+    return kr_err_errno(err, "cannot tell the current folder");
+  if (o->build_dir) {
+    int rc = kr_flags_from_database(&in->flags, o->build_dir, in->src.real, &in->dropped, err);
+    if (rc < 0)
+      return -1;
+    if (rc > 0)
+      kr_warn("%s: no entry in %s/compile_commands.json; parsed without its flags", in->src.path,
+              o->build_dir);
+  }
+  kr_flags_filter(&in->flags, o->flags, o->n_flags, cwd, in->root, &in->dropped);
+  if (in->dropped.len && o->verbose > 0)
+    kr_note("%s: flags left out, because they are not on the list of those that are safe:\n%s",
+            in->src.path, in->dropped.data);
+  // "-arch=sm_90", "--gpu-architecture=sm_90", "-gencode=arch=compute_90,code=sm_90"
+  for (size_t i = 0; i < in->flags.n; i++)
+    for (const char *s = in->flags.items[i]; (s = strstr(s, "sm_")); s += 3) {
+      size_t n = 3 + strspn(s + 3, "0123456789af");
+      in->archs = kr_xreallocarray(in->archs, in->n_archs + 1, sizeof *in->archs);
+      in->archs[in->n_archs++] = kr_xstrndup(s, n);
+    }
+  return 0;
+}
+
+const struct kr_pkernel *input_kernel(const struct input *in, const struct kr_marker *m)
+{
+  for (size_t i = 0; i < in->unit.n_kernels; i++)
+    if (in->unit.kernels[i].at.offset == m->target)
+      return &in->unit.kernels[i];
+  return NULL;
+}
+
+int input_parse(struct project *p, struct input *in, const struct options *o, struct kr_err *err)
+{
+  if (in->parsed)
+    return 0;
+  if (!p->parser)
+    p->parser = kr_parser_new(&p->parser_options);
+  if (input_flags(in, o, err))
+    return -1;
+  struct kr_parse_request req = {.src = &in->src,
+                                 .flags = (const char *const *)in->flags.items,
+                                 .n_flags = in->flags.n,
+                                 .project_dir = in->root,
+                                 .arch = o->arch};
+  if (kr_parser_unit(p->parser, &req, &in->unit, err))
+    return -1;
+  in->parsed = true;
+
+  struct kr_parse_wants *wants = kr_xcalloc(in->markers.n, sizeof *wants);
+  size_t n = 0, names = 0;
+  for (size_t i = 0; i < in->markers.n; i++) {
+    const struct kr_marker *m = &in->markers.items[i];
+    const struct kr_pkernel *k = m->verb == KR_MARKER_OPTIMIZE ? input_kernel(in, m) : NULL;
+    if (!k)
+      continue;
+    assemble_wants(m, k, &wants[n]);
+    names += wants[n++].n_names;
+  }
+  int rc = 0;
+  if (names) {
+    struct kr_unit again = {0};
+    req.wants = wants;
+    req.n_wants = n;
+    rc = kr_parser_unit(p->parser, &req, &again, err);
+    if (!rc) {
+      kr_unit_release(&in->unit);
+      in->unit = again;
+    }
+  }
+  for (size_t i = 0; i < n; i++)
+    assemble_wants_release(&wants[i]);
+  free(wants);
+  return rc;
+}
