@@ -223,6 +223,27 @@ static const char *tu_code_text(int code)
   }
 }
 
+// The first parse of a unit whose text and command line are set.
+static int tu_start(struct tu *tu, unsigned options, struct kr_err *err)
+{
+  tu->index = clang_createIndex(0, 0);
+  struct CXUnsavedFile files[3];
+  char *names[2];
+  unsigned n = tu_unsaved(tu, files, names);
+  enum CXErrorCode code = clang_parseTranslationUnit2(
+      tu->index, tu->path, (const char *const *)tu->args, (int)tu->n_args, files, n,
+      CXTranslationUnit_DetailedPreprocessingRecord | CXTranslationUnit_KeepGoing |
+          CXTranslationUnit_PrecompiledPreamble | options,
+      &tu->unit);
+  free(names[0]);
+  free(names[1]);
+  if (code != CXError_Success || !tu->unit)
+    return kr_err_set(err, "cannot parse %s: %s", tu->path, tu_code_text(code));
+  tu->parses = 1;
+  tu->file = clang_getFile(tu->unit, tu->path);
+  return 0;
+}
+
 struct tu *tu_open(const struct tu_setup *setup, const char *path, const char *text, size_t len,
                    struct kr_err *err)
 {
@@ -240,24 +261,30 @@ struct tu *tu_open(const struct tu_setup *setup, const char *path, const char *t
   }
   tu_command_line(tu, setup);
   tu_take_text(tu, text, len);
-  tu->index = clang_createIndex(0, 0);
-  struct CXUnsavedFile files[3];
-  char *names[2];
-  unsigned n = tu_unsaved(tu, files, names);
-  enum CXErrorCode code = clang_parseTranslationUnit2(
-      tu->index, tu->path, (const char *const *)tu->args, (int)tu->n_args, files, n,
-      CXTranslationUnit_DetailedPreprocessingRecord | CXTranslationUnit_KeepGoing |
-          CXTranslationUnit_PrecompiledPreamble,
-      &tu->unit);
-  free(names[0]);
-  free(names[1]);
-  if (code != CXError_Success || !tu->unit) {
-    kr_err_set(err, "cannot parse %s: %s", path, tu_code_text(code));
+  if (tu_start(tu, 0, err)) {
     tu_close(tu);
     return NULL;
   }
-  tu->parses = 1;
-  tu->file = clang_getFile(tu->unit, tu->path);
+  return tu;
+}
+
+struct tu *tu_open_like(const struct tu *like, const char *text, size_t len, struct kr_err *err)
+{
+  struct tu *tu = kr_xcalloc(1, sizeof *tu);
+  tu->path = kr_xstrdup(like->path);
+  tu->project_dir = kr_xstrdup(like->project_dir);
+  tu->resource_dir = kr_xstrdup(like->resource_dir);
+  tu->headers_dir = kr_xstrdup(like->headers_dir);
+  tu->cuda_include = like->cuda_include ? kr_xstrdup(like->cuda_include) : NULL;
+  tu->cuda_real = like->cuda_real ? kr_xstrdup(like->cuda_real) : NULL;
+  size_t cap = 0;
+  for (size_t i = 0; i < like->n_args; i++)
+    tu_arg(tu, &cap, kr_xstrdup(like->args[i]));
+  tu_take_text(tu, text, len);
+  if (tu_start(tu, CXTranslationUnit_CreatePreambleOnFirstParse, err)) {
+    tu_close(tu);
+    return NULL;
+  }
   return tu;
 }
 
@@ -285,6 +312,7 @@ void tu_close(struct tu *tu)
 {
   if (!tu)
     return;
+  tu_close(tu->slice);
   if (tu->unit)
     clang_disposeTranslationUnit(tu->unit);
   if (tu->index)

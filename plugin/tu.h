@@ -42,6 +42,8 @@ struct tu {
   // The command line, for messages and for other compilers.
   char **args;
   size_t n_args;
+  // The slice that was parsed last, with the same flags and name; slice.c opens it.
+  struct tu *slice;
   // Private to tu.c.
   char *buffer;
   unsigned parses;
@@ -51,6 +53,9 @@ struct tu {
 // at tu_diags(). Returns NULL with `err` when libclang gave nothing at all.
 struct tu *tu_open(const struct tu_setup *setup, const char *path, const char *text, size_t len,
                    struct kr_err *err);
+// The same command line and name for another text, which is expected to be parsed
+// again: its leading directives are precompiled at once.
+struct tu *tu_open_like(const struct tu *like, const char *text, size_t len, struct kr_err *err);
 // Parses another text under the same name and flags; headers that lead the text
 // come from the precompiled preamble. Every cursor and location of before is
 // void after. Returns 0, or -1: the unit is then unusable and can only be closed.

@@ -1,1 +1,3 @@
 kr_tool(marker-dump kevin-marker)
+kr_tool(nvrtc_compile kevin-base ${CMAKE_DL_LIBS})
+kr_tool(slice_dump kevin-clang)
