@@ -11,7 +11,7 @@
 void kr_edits_add(struct kr_edits *e, size_t offset, size_t length, const char *text)
 {
   KR_GROW(e->items, e->n, e->cap);
-  e->items[e->n++] = (struct kr_edit){offset, length, kr_xstrdup(text)};
+  e->items[e->n++] = (struct kr_edit){offset, length, kr_xstrdup(text), false};
 }
 
 void kr_edits_release(struct kr_edits *e)
@@ -70,7 +70,7 @@ int kr_edits_apply(const struct kr_edits *e, const struct kr_source *src, struct
     if (edit->offset < at)
       return kr_err_set(err, "%s: two edits overlap at byte %zu", src->path, edit->offset);
     kr_bytes_add(out, src->data + at, edit->offset - at);
-    const char *newline = kr_source_newline_at(src, edit->offset);
+    const char *newline = edit->raw ? "\n" : kr_source_newline_at(src, edit->offset);
     for (const char *p = edit->text; *p;) {
       size_t n = strcspn(p, "\n");
       kr_bytes_add(out, p, n);

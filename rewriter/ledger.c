@@ -54,16 +54,22 @@ static void entry_release(struct kr_ledger_entry *e)
   *e = (struct kr_ledger_entry){0};
 }
 
-void kr_ledger_release(struct kr_ledger *l)
+static void ledger_forget(struct kr_ledger *l)
 {
-  for (size_t i = 0; i < l->n; i++)
-    entry_release(&l->entries[i]);
-  free(l->entries);
   for (size_t i = 0; i < l->n_changed; i++) {
     free(l->changed[i].file);
     free(l->changed[i].kernel);
     free(l->changed[i].signature);
   }
+  l->n_changed = 0;
+}
+
+void kr_ledger_release(struct kr_ledger *l)
+{
+  for (size_t i = 0; i < l->n; i++)
+    entry_release(&l->entries[i]);
+  free(l->entries);
+  ledger_forget(l);
   free(l->changed);
   free(l->root);
   *l = (struct kr_ledger){0};
@@ -459,7 +465,7 @@ static int ledger_make(void *arg, const char *old, size_t old_len, struct kr_byt
   return rc;
 }
 
-int kr_ledger_save(const struct kr_ledger *l, struct kr_err *err)
+int kr_ledger_save(struct kr_ledger *l, struct kr_err *err)
 {
   if (!l->n_changed)
     return 0;
@@ -467,7 +473,10 @@ int kr_ledger_save(const struct kr_ledger *l, struct kr_err *err)
   struct ledger_merge m = {l, path};
   int rc = replace_update(path, 0666, ledger_make, &m, err);
   free(path);
-  return rc < 0 ? -1 : 0;
+  if (rc < 0)
+    return -1;
+  ledger_forget(l);
+  return 0;
 }
 
 // --- the root ---

@@ -49,6 +49,7 @@ void kr_screen_notes(const struct kr_screen_input *in, struct kr_screen *out);
 struct kr_edit {
   size_t offset, length; // bytes of the source that go
   char *text;            // what comes; owned
+  bool raw;              // its line ends stay as they are
 };
 
 struct kr_edits {
@@ -189,8 +190,9 @@ char *kr_ledger_root(const char *path);
 // file:line. Conflict markers of a merge are said to be such.
 int kr_ledger_load(struct kr_ledger *l, const char *root, struct kr_err *err);
 // Lays what was put and removed over what the file holds by now, under its
-// lock. Nothing changed: nothing is written.
-int kr_ledger_save(const struct kr_ledger *l, struct kr_err *err);
+// lock, so that two runs lose nothing of each other's. Nothing changed: nothing
+// is written.
+int kr_ledger_save(struct kr_ledger *l, struct kr_err *err);
 void kr_ledger_release(struct kr_ledger *l);
 const struct kr_ledger_entry *kr_ledger_find(const struct kr_ledger *l, const char *file,
                                              const char *kernel, const char *signature);

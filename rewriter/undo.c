@@ -1,0 +1,158 @@
+// Taking a rewrite back. The blob that lies in `.kevin/baselines/` is a header
+// line and, for every edit, its old and its new bytes raw, each with a few
+// unchanged bytes on both sides so that a short launch configuration can be
+// found again:
+//
+//   kevin-baseline 1\n
+//   COUNT ORDINAL LEFT OLD NEW RIGHT\n LEFT-BYTES OLD-BYTES NEW-BYTES RIGHT-BYTES \n
+//
+// (no blanks between the four byte strings). LEFT + NEW + RIGHT occurred COUNT
+// times in the file as written, and this is number ORDINAL. Found again in the
+// same number, the same one is meant, wherever the lines have moved to.
+
+#include "rewriter.h"
+
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "../evaluator/base/mem.h"
+
+enum { UNDO_CONTEXT = 48 };
+
+static const char undo_head[] = "kevin-baseline 1\n";
+
+static size_t count_before(const char *text, size_t len, const char *needle, size_t n, size_t at,
+                           size_t *ordinal)
+{
+  size_t count = 0;
+  *ordinal = SIZE_MAX;
+  for (const char *p = text; n && (p = memmem(p, len - (size_t)(p - text), needle, n)); p++) {
+    if ((size_t)(p - text) == at)
+      *ordinal = count;
+    count++;
+  }
+  return count;
+}
+
+// How far context may reach on one side: `want` bytes, not into another edit,
+// and not off its line while `line` is set.
+static size_t context_left(const char *text, size_t at, size_t limit, size_t want, bool line)
+{
+  size_t n = 0;
+  while (n < want && at - n > limit && !(line && strchr("\r\n", text[at - n - 1])))
+    n++;
+  return n;
+}
+
+static size_t context_right(const char *text, size_t at, size_t limit, size_t want, bool line)
+{
+  size_t n = 0;
+  while (n < want && at + n < limit && !(line && strchr("\r\n", text[at + n])))
+    n++;
+  return n;
+}
+
+int kr_undo_make(const struct kr_edits *edits, const struct kr_source *src, struct kr_bytes *out,
+                 struct kr_err *err)
+{
+  struct kr_bytes now;
+  kr_bytes_init(&now, KR_SOURCE_MAX);
+  if (kr_edits_apply(edits, src, &now, err)) {
+    kr_bytes_release(&now);
+    return -1;
+  }
+  kr_bytes_adds(out, undo_head);
+  size_t old_at = 0, new_at = 0;
+  for (size_t i = 0; i < edits->n;) {
+    // Edits that touch are one: an insertion has no bytes by which to find it.
+    size_t j = i, begin = edits->items[i].offset, end = begin, grown = 0;
+    do {
+      const struct kr_edit *e = &edits->items[j];
+      end = e->offset + e->length;
+      for (const char *p = e->text; *p; p++)
+        grown += *p == '\n' ? strlen(kr_source_newline_at(src, e->offset)) : 1;
+      j++;
+    } while (j < edits->n && edits->items[j].offset <= end + 8 && (grown += edits->items[j].offset - end, 1));
+    new_at += begin - old_at;
+    size_t new_len = grown, old_len = end - begin;
+    size_t next_old = j < edits->n ? edits->items[j].offset : src->len;
+    // Little context, so that edits nearby do no harm; more where it is not enough.
+    size_t left, right, ordinal, count = 0;
+    for (size_t want = UNDO_CONTEXT; want <= 16 * UNDO_CONTEXT && count != 1; want *= 2) {
+      bool line = want == UNDO_CONTEXT;
+      left = context_left(src->data, begin, old_at, want, line);
+      right = context_right(src->data, end, next_old, want, line);
+      count = count_before(now.data, now.len, now.data + new_at - left, left + new_len + right,
+                           new_at - left, &ordinal);
+    }
+    kr_bytes_addf(out, "%zu %zu %zu %zu %zu %zu\n", count, ordinal, left, old_len, new_len, right);
+    kr_bytes_add(out, src->data + begin - left, left);
+    kr_bytes_add(out, src->data + begin, old_len);
+    kr_bytes_add(out, now.data + new_at, new_len);
+    kr_bytes_add(out, src->data + end, right);
+    kr_bytes_addc(out, '\n');
+    old_at = end;
+    new_at += new_len;
+    i = j;
+  }
+  kr_bytes_release(&now);
+  return out->toobig ? kr_err_set(err, "%s: its baseline is too large", src->path) : 0;
+}
+
+int kr_undo_edits(const void *blob, size_t len, const struct kr_source *now, struct kr_edits *out,
+                  struct kr_err *err)
+{
+  const char *p = blob, *end = p + len;
+  size_t head = strlen(undo_head);
+  if (len < head || memcmp(p, undo_head, head))
+    return kr_err_set(err, "the baseline of %s is not one that this version can read", now->path);
+  p += head;
+  while (p < end) {
+    size_t count, ordinal, n[4], total = 0;
+    const char *nl = memchr(p, '\n', (size_t)(end - p));
+    char line[160];
+    if (!nl || (size_t)(nl - p) >= sizeof line)
+      return kr_err_set(err, "the baseline of %s is broken", now->path);
+    memcpy(line, p, (size_t)(nl - p));
+    line[nl - p] = '\0';
+    if (sscanf(line, "%zu %zu %zu %zu %zu %zu", &count, &ordinal, &n[0], &n[1], &n[2], &n[3]) != 6)
+      return kr_err_set(err, "the baseline of %s is broken", now->path);
+    p = nl + 1;
+    for (int i = 0; i < 4; i++) {
+      if (n[i] > (size_t)(end - p) - total)
+        return kr_err_set(err, "the baseline of %s is broken", now->path);
+      total += n[i];
+    }
+    if (total >= (size_t)(end - p) || p[total] != '\n')
+      return kr_err_set(err, "the baseline of %s is broken", now->path);
+    const char *left = p, *old = left + n[0], *new = old + n[1], *right = new + n[2];
+    size_t needle_len = n[0] + n[2] + n[3];
+    char *needle = kr_xmalloc(needle_len + 1);
+    memcpy(needle, left, n[0]);
+    memcpy(needle + n[0], new, n[2]);
+    memcpy(needle + n[0] + n[2], right, n[3]);
+    size_t seen = 0, at = SIZE_MAX;
+    for (const char *q = now->data;
+         needle_len && (q = memmem(q, now->len - (size_t)(q - now->data), needle, needle_len));
+         q++) {
+      if (seen++ == ordinal)
+        at = (size_t)(q - now->data);
+    }
+    free(needle);
+    if (seen != count || at == SIZE_MAX) {
+      kr_err_set(err,
+                 "%s: what was written was edited since, or stands there more than once (found %zu "
+                 "times, written %zu)",
+                 now->path, seen, count);
+      return 1;
+    }
+    char *text = kr_xstrndup(old, n[1]);
+    kr_edits_add(out, at + n[0], n[2], text);
+    out->items[out->n - 1].raw = true;
+    free(text);
+    p += total + 1;
+  }
+  return 0;
+}
