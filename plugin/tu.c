@@ -313,6 +313,7 @@ void tu_close(struct tu *tu)
   if (!tu)
     return;
   tu_close(tu->slice);
+  facts_forget(tu->known);
   if (tu->unit)
     clang_disposeTranslationUnit(tu->unit);
   if (tu->index)

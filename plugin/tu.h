@@ -44,6 +44,7 @@ struct tu {
   size_t n_args;
   // The slice that was parsed last, with the same flags and name; slice.c opens it.
   struct tu *slice;
+  struct facts_known *known; // what facts.c remembers of the slice in this unit
   // Private to tu.c.
   char *buffer;
   unsigned parses;
@@ -122,5 +123,7 @@ struct facts_ask {
 };
 int facts_make(struct tu *tu, const struct facts_ask *ask, struct kr_facts *out,
                struct kr_err *err);
+
+void facts_forget(struct facts_known *known); // NULL is fine
 
 #endif
