@@ -246,6 +246,7 @@ static bool add_section(struct assembly *a, const struct kr_msection *w,
     for (size_t i = 1; i < w->n_ranges; i++)
       kr_bytes_addf(&start, " * (%s)", w->ranges[i].length.text);
     out->start = kr_bytes_take(&start);
+    kr_bytes_release(&start);
   }
   return true;
 }

@@ -677,7 +677,9 @@ static char *case_label(const struct case_env *v, const size_t *at)
   }
   if (!out.len)
     kr_bytes_adds(&out, "the only case");
-  return kr_bytes_take(&out);
+  char *label = kr_bytes_take(&out);
+  kr_bytes_release(&out);
+  return label;
 }
 
 static void case_release(struct kr_case *k, size_t n_sections)
@@ -707,8 +709,9 @@ static int case_one(struct assembly *a, const size_t *at)
   if (rc <= 0)
     goto out;
   rc = -1;
-  bool ok = case_fit_all(&v, at);
-  ok &= case_launch(&v);
+  if (!case_fit_all(&v, at))
+    goto out;
+  bool ok = case_launch(&v);
   ok &= case_sections(&v, at);
   ok &= case_terms(&v);
   if (!ok)

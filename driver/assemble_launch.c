@@ -30,6 +30,7 @@ static bool launch_read(struct assembly *a, const struct kr_psite *site, const c
   kr_bytes_init(&shown, KR_EXPR_MAX_TEXT * 4);
   kr_expr_print(out->e, false, NULL, NULL, &shown, NULL);
   out->text = kr_bytes_take(&shown);
+  kr_bytes_release(&shown);
   return true;
 }
 

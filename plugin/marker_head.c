@@ -243,5 +243,7 @@ char *marker_code_words(const struct kr_source *src, size_t offset)
     if (end - begin > 60)
       break;
   }
-  return kr_bytes_take(&out);
+  char *words = kr_bytes_take(&out);
+  kr_bytes_release(&out);
+  return words;
 }

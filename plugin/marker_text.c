@@ -82,7 +82,9 @@ char *marker_join(const char *text, const struct kr_token *toks, size_t n)
     if (word != stack)
       free(word);
   }
-  return kr_bytes_take(&out);
+  char *joined = kr_bytes_take(&out);
+  kr_bytes_release(&out);
+  return joined;
 }
 
 void marker_clean(char *text, size_t begin, size_t end, bool pragma)
