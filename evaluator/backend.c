@@ -39,6 +39,14 @@ void kr_run_result_release(struct kr_run_result *r)
 
 void kr_time_result_release(struct kr_time_result *r)
 {
+  for (size_t i = 0; i < r->n_buffers; i++) {
+    if (r->a_after)
+      free(r->a_after[i]);
+    if (r->b_after)
+      free(r->b_after[i]);
+  }
+  free(r->a_after);
+  free(r->b_after);
   free(r->a_us);
   free(r->b_us);
   memset(r, 0, sizeof *r);

@@ -78,6 +78,12 @@ struct kr_time_result {
   unsigned copies, launches_a_batch;
   bool cold;
   double warm_a_us, warm_b_us; // 0 when not measured
+  // What inout and out buffers held after one more batch of each, on a copy
+  // drawn at random; NULL for the others. Owned. For a kernel that computes
+  // when it is checked and not when it is timed.
+  unsigned char **a_after, **b_after;
+  size_t n_buffers;
+  bool device_lost; // nothing more can run in this process
   char note[128];              // a clock drop, a throttle; "" when none
 };
 

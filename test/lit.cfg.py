@@ -1,6 +1,7 @@
 # How lit runs this suite. A test is a file with RUN lines: a `.test` script, a
 # `.cu` that is copied to %t before anything writes to it, or the `.c` of a unit
 # program that CMake built.
+import ctypes
 import os
 import shutil
 import subprocess
@@ -88,6 +89,23 @@ def has_device():
         return False
 
 
+def has_nvrtc():
+    folders = [os.environ.get("CUDA_PATH", ""), os.environ.get("CUDA_HOME", ""), "/usr/local/cuda"]
+    names = ["libnvrtc.so.13", "libnvrtc.so.12"]
+    if any(os.path.exists(os.path.join(f, d, n)) for f in folders if f for d in ("lib64", "lib") for n in names):
+        return True
+    for name in names:
+        try:
+            ctypes.CDLL(name)
+            return True
+        except OSError:
+            pass
+    return False
+
+
+# Compiling for a GPU needs none.
+if config.kr_have_cuda and has_nvrtc():
+    features.add("nvrtc")
 if has_device():
     features.add("cuda-device")
 # One GPU is timed by one test at a time.

@@ -1,0 +1,210 @@
+#include "cubin.h"
+
+#include <elf.h>
+#include <string.h>
+
+// The fingerprint is a walk: the kernel's code section is hashed, then, in the
+// order of its relocations, every place they point to. A section is described
+// by its contents the first time it is met and by a number after that, so that
+// recursion and sharing are told apart without a name. Relocations matter: the
+// bytes of two functions that read two different tables are equal before the
+// loader fills the addresses in.
+
+enum { MAX_SECTIONS = 4096 };
+
+struct image {
+  const unsigned char *bytes;
+  size_t len;
+  const Elf64_Shdr *sections;
+  size_t n;
+  const char *names;
+  size_t names_len;
+  const Elf64_Sym *symbols;
+  size_t n_symbols;
+  const char *strings;
+  size_t strings_len;
+};
+
+struct walk {
+  const struct image *im;
+  struct kr_hasher hash;
+  unsigned short order[MAX_SECTIONS]; // 1 + position in the walk
+  unsigned short seen;
+  unsigned queue[MAX_SECTIONS];
+  size_t head, tail;
+};
+
+static const unsigned char *contents(const struct image *im, const Elf64_Shdr *s)
+{
+  if (s->sh_type == SHT_NOBITS || s->sh_offset > im->len || s->sh_size > im->len - s->sh_offset)
+    return NULL;
+  return im->bytes + s->sh_offset;
+}
+
+static const char *section_name(const struct image *im, const Elf64_Shdr *s)
+{
+  return s->sh_name < im->names_len ? im->names + s->sh_name : "";
+}
+
+static const char *symbol_name(const struct image *im, const Elf64_Sym *s)
+{
+  return s->st_name < im->strings_len ? im->strings + s->st_name : "";
+}
+
+static int image_open(struct image *im, const unsigned char *bytes, size_t len, struct kr_err *err)
+{
+  memset(im, 0, sizeof *im);
+  im->bytes = bytes;
+  im->len = len;
+  const Elf64_Ehdr *h = (const Elf64_Ehdr *)bytes;
+  if (len < sizeof *h || memcmp(h->e_ident, ELFMAG, SELFMAG) ||
+      h->e_ident[EI_CLASS] != ELFCLASS64 || h->e_shentsize != sizeof(Elf64_Shdr) ||
+      h->e_shoff % sizeof(uint64_t) || h->e_shoff > len || h->e_shnum >= MAX_SECTIONS ||
+      h->e_shnum > (len - h->e_shoff) / sizeof(Elf64_Shdr) || h->e_shstrndx >= h->e_shnum)
+    return kr_err_set(err, "the compiler's machine code is no ELF file that can be read");
+  im->sections = (const Elf64_Shdr *)(bytes + h->e_shoff);
+  im->n = h->e_shnum;
+  const Elf64_Shdr *names = &im->sections[h->e_shstrndx];
+  im->names = (const char *)contents(im, names);
+  im->names_len = im->names ? names->sh_size : 0;
+  for (size_t i = 0; i < im->n; i++) {
+    const Elf64_Shdr *s = &im->sections[i];
+    if (s->sh_type != SHT_SYMTAB || s->sh_link >= im->n || s->sh_offset % sizeof(uint64_t))
+      continue;
+    im->symbols = (const Elf64_Sym *)contents(im, s);
+    im->n_symbols = im->symbols ? s->sh_size / sizeof(Elf64_Sym) : 0;
+    im->strings = (const char *)contents(im, &im->sections[s->sh_link]);
+    im->strings_len = im->strings ? im->sections[s->sh_link].sh_size : 0;
+  }
+  // Names must end inside their tables.
+  if (!im->names_len || im->names[im->names_len - 1] || !im->strings_len ||
+      im->strings[im->strings_len - 1])
+    return kr_err_set(err, "the compiler's machine code has no symbols");
+  return 0;
+}
+
+static void add_number(struct walk *w, uint64_t n)
+{
+  kr_hasher_add(&w->hash, &n, sizeof n);
+}
+
+// Adds what `index` is: its number when it was met before, else it is queued.
+static void meet(struct walk *w, size_t index)
+{
+  if (!index || index >= w->im->n) {
+    add_number(w, UINT64_MAX); // undefined or absolute
+    return;
+  }
+  if (!w->order[index]) {
+    w->order[index] = ++w->seen;
+    w->queue[w->tail++] = (unsigned)index;
+  }
+  add_number(w, w->order[index]);
+}
+
+static bool is_relocation_of(const struct image *im, const Elf64_Shdr *s, size_t target)
+{
+  return (s->sh_type == SHT_RELA || s->sh_type == SHT_REL) && s->sh_info == target &&
+         contents(im, s) && s->sh_offset % sizeof(uint64_t) == 0;
+}
+
+static void add_symbol(struct walk *w, uint64_t index)
+{
+  const struct image *im = w->im;
+  if (index >= im->n_symbols) {
+    add_number(w, UINT64_MAX);
+    return;
+  }
+  const Elf64_Sym *s = &im->symbols[index];
+  add_number(w, ELF64_ST_TYPE(s->st_info));
+  add_number(w, s->st_value);
+  add_number(w, s->st_size);
+  // Undefined symbols are the driver's (vprintf, malloc): their name is what
+  // they do.
+  if (s->st_shndx == SHN_UNDEF)
+    kr_hasher_field(&w->hash, symbol_name(im, s), strlen(symbol_name(im, s)));
+  meet(w, s->st_shndx < SHN_LORESERVE ? s->st_shndx : 0);
+}
+
+static void add_section(struct walk *w, size_t index)
+{
+  const struct image *im = w->im;
+  const Elf64_Shdr *s = &im->sections[index];
+  const unsigned char *data = contents(im, s);
+  add_number(w, s->sh_type);
+  add_number(w, s->sh_flags & (SHF_WRITE | SHF_EXECINSTR));
+  add_number(w, s->sh_size);
+  if (data)
+    kr_hasher_field(&w->hash, data, s->sh_size);
+  for (size_t i = 0; i < im->n; i++) {
+    const Elf64_Shdr *r = &im->sections[i];
+    if (!is_relocation_of(im, r, index))
+      continue;
+    const unsigned char *at = contents(im, r);
+    size_t size = r->sh_type == SHT_RELA ? sizeof(Elf64_Rela) : sizeof(Elf64_Rel);
+    for (size_t k = 0; k + size <= r->sh_size; k += size) {
+      const Elf64_Rela *rel = (const Elf64_Rela *)(at + k);
+      add_number(w, rel->r_offset);
+      add_number(w, ELF64_R_TYPE(rel->r_info));
+      add_number(w, r->sh_type == SHT_RELA ? (uint64_t)rel->r_addend : 0);
+      add_symbol(w, ELF64_R_SYM(rel->r_info));
+    }
+  }
+}
+
+static size_t section_of(const struct image *im, const char *prefix, const char *kernel)
+{
+  size_t len = strlen(prefix);
+  for (size_t i = 1; i < im->n; i++) {
+    const char *name = section_name(im, &im->sections[i]);
+    if (!strncmp(name, prefix, len) && !strcmp(name + len, kernel))
+      return i;
+  }
+  return 0;
+}
+
+// Constant banks of the whole module: the user's (3), addresses of variables
+// (4), and what else is not a kernel's own. Code reads them at fixed places,
+// without relocations.
+static bool is_shared_constant(const char *name)
+{
+  static const char prefix[] = ".nv.constant";
+  return !strncmp(name, prefix, sizeof prefix - 1) && !strchr(name + sizeof prefix - 1, '.');
+}
+
+int cubin_read(const unsigned char *bytes, size_t len, const char *kernel,
+               struct cubin_facts *out, struct kr_err *err)
+{
+  struct image im;
+  if (image_open(&im, bytes, len, err))
+    return -1;
+  size_t text = section_of(&im, ".text.", kernel);
+  if (!text)
+    return kr_err_set(err, "the compiler's machine code holds no kernel %s", kernel);
+  struct walk w = {.im = &im};
+  kr_hasher_init(&w.hash);
+  meet(&w, text);
+  static const char *const own[] = {".nv.shared.", ".nv.constant0.", ".nv.constant2."};
+  for (size_t i = 0; i < sizeof own / sizeof *own; i++)
+    meet(&w, section_of(&im, own[i], kernel));
+  for (size_t i = 1; i < im.n; i++)
+    if (is_shared_constant(section_name(&im, &im.sections[i])))
+      meet(&w, i);
+  while (w.head < w.tail)
+    add_section(&w, w.queue[w.head++]);
+  out->code = kr_hasher_end(&w.hash);
+
+  out->has_state = false;
+  for (size_t i = 0; i < im.n_symbols; i++) {
+    const Elf64_Sym *s = &im.symbols[i];
+    if (ELF64_ST_TYPE(s->st_info) != STT_OBJECT || !s->st_shndx || s->st_shndx >= im.n)
+      continue;
+    const char *section = section_name(&im, &im.sections[s->st_shndx]);
+    bool global = !strcmp(section, ".nv.global") || !strcmp(section, ".nv.global.init");
+    // Tables of the compiler's own mathematics and string literals lie there too.
+    const char *name = symbol_name(&im, s);
+    if (global && strncmp(name, "__cudart_", 9) && strncmp(name, "$str", 4))
+      out->has_state = true;
+  }
+  return 0;
+}

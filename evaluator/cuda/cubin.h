@@ -1,0 +1,27 @@
+#ifndef KR_CUDA_CUBIN_H
+#define KR_CUDA_CUBIN_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "../base/err.h"
+#include "../base/hash.h"
+
+// What a cubin (an ELF file) says about a kernel.
+
+struct cubin_facts {
+  // Of the machine code of the kernel and of everything it reaches, of the
+  // constants and initial data it reads, and of its shared memory's size.
+  // Names, places in the file and debug data count for nothing: a renamed or
+  // reformatted kernel has the same fingerprint.
+  struct kr_hash code;
+  // The module has device variables that a kernel can write and that live from
+  // launch to launch.
+  bool has_state;
+};
+
+// Returns -1 with a sentence when the bytes are no cubin or lack the kernel.
+int cubin_read(const unsigned char *bytes, size_t len, const char *kernel,
+               struct cubin_facts *out, struct kr_err *err);
+
+#endif

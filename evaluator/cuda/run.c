@@ -1,0 +1,291 @@
+#include "internal.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "../base/mem.h"
+
+// One launch on fresh clones, between guards.
+//
+// Every buffer has a mapping of its own with unmapped memory on both sides, so
+// an access past the side where the buffer ends (or starts) faults at once,
+// exact to one element. What of the mapping is not buffer is filled with poison
+// and compared afterwards, byte for byte, so writes on the other side are found
+// too.
+
+bool run_launch_is_empty(const struct kr_launch *l)
+{
+  return !l->grid[0] || !l->grid[1] || !l->grid[2];
+}
+
+size_t run_natural_align(const struct kr_instance *in, size_t buffer)
+{
+  enum { MALLOC_ALIGN = 256 }; // what cudaMalloc promises
+  const struct kr_buffer *b = &in->buffers[buffer];
+  const struct kr_contract *c = in->contract;
+  bool promised = c && b->section < c->n_sections && c->sections[b->section].align;
+  size_t align = b->align ? b->align : 1;
+  return promised || align > MALLOC_ALIGN ? align : MALLOC_ALIGN;
+}
+
+void run_params_make(struct run_params *p, const struct kr_instance *in, const CUdeviceptr *bases)
+{
+  const struct kr_contract *c = in->contract;
+  p->n = c->n_params;
+  p->blocks = kr_xcalloc(p->n + 1, sizeof *p->blocks);
+  p->pointers = kr_xcalloc(p->n + 1, sizeof *p->pointers);
+  for (size_t i = 0; i < p->n; i++) {
+    // cuLaunchKernel reads the size it knows from the machine code; a little
+    // room behind keeps a contract that is wrong from reading foreign memory.
+    p->blocks[i] = kr_xcalloc(c->params[i].size + 64, 1);
+    memcpy(p->blocks[i], in->params[i], c->params[i].size);
+    p->pointers[i] = p->blocks[i];
+  }
+  for (size_t i = 0; i < in->n_slots; i++) {
+    const struct kr_pointer_slot *s = &in->slots[i];
+    uint64_t address = 0;
+    if (s->buffer < in->n_buffers && !in->buffers[s->buffer].null)
+      address = bases[s->buffer] +
+                (uint64_t)s->element * (uint64_t)in->buffers[s->buffer].type->size;
+    memcpy(p->blocks[s->param] + s->offset, &address, sizeof address);
+  }
+}
+
+void run_params_release(struct run_params *p)
+{
+  for (size_t i = 0; i < p->n; i++)
+    free(p->blocks[i]);
+  free(p->blocks);
+  free(p->pointers);
+  memset(p, 0, sizeof *p);
+}
+
+// --- datasets ---
+
+int run_load(struct kr_device *dev, const struct kr_instance *in, struct kr_dataset **out,
+             struct kr_err *err)
+{
+  if (dev->lost)
+    return kr_err_set(err, "the GPU's context was lost: %s", dev->lost_why);
+  struct kr_dataset *d = kr_xcalloc(1, sizeof *d);
+  d->in = in;
+  d->buffers = kr_xcalloc(in->n_buffers + 1, sizeof *d->buffers);
+  for (size_t i = 0; i < in->n_buffers; i++) {
+    const struct kr_buffer *b = &in->buffers[i];
+    if (b->null || !b->bytes || !b->init)
+      continue;
+    d->buffers[i].pristine = memory_take(dev, b->bytes, err);
+    if (!d->buffers[i].pristine ||
+        memory_upload(dev, d->buffers[i].pristine, b->init, b->bytes, err)) {
+      run_unload(dev, d);
+      return -1;
+    }
+  }
+  *out = d;
+  return 0;
+}
+
+void run_unload(struct kr_device *dev, struct kr_dataset *d)
+{
+  if (!d)
+    return;
+  time_copies_free(dev, d);
+  for (size_t i = 0; i < d->in->n_buffers; i++)
+    if (d->buffers[i].pristine)
+      memory_give(dev, d->buffers[i].pristine);
+  free(d->buffers);
+  free(d);
+}
+
+// --- placement ---
+
+struct placed {
+  struct cuda_region *region;
+  size_t lead; // bytes of the mapping before the buffer
+};
+
+// The first address at or after (`up`) or at or before `at` where `shift` bytes
+// before it are a multiple of `align`: a promise is about the pointer passed,
+// whose element 0 the buffer's first element need not be.
+static CUdeviceptr align_to(CUdeviceptr at, int64_t shift, size_t align, bool up)
+{
+  uint64_t over = (at - (uint64_t)shift) % align;
+  if (!over)
+    return at;
+  return up ? at + (align - over) : at - over;
+}
+
+static int place(struct kr_device *dev, const struct kr_instance *in, size_t i,
+                 enum kr_placement how, struct placed *out, CUdeviceptr *base, struct kr_err *err)
+{
+  const struct kr_buffer *b = &in->buffers[i];
+  size_t align = how == KR_PLACE_END ? (b->align ? b->align : 1) : run_natural_align(in, i);
+  int64_t shift = b->start * (int64_t)b->type->size;
+  bool exact = how == KR_PLACE_START ? shift % (int64_t)align == 0
+                                     : ((int64_t)b->bytes - shift) % (int64_t)align == 0 &&
+                                           shift % (int64_t)align == 0;
+  out->region = region_take(dev, b->bytes + (exact ? 0 : align), err);
+  if (!out->region)
+    return -1;
+  CUdeviceptr start = out->region->addr, end = start + out->region->size;
+  *base = how == KR_PLACE_START ? align_to(start, shift, align, true)
+                                : align_to(end - b->bytes, shift, align, false);
+  out->lead = *base - start;
+  return 0;
+}
+
+// Poison everywhere, then the buffer's contents.
+static int fill(struct kr_device *dev, const struct kr_dataset *d, size_t i,
+                const struct placed *p, CUdeviceptr base, unsigned char poison, struct kr_err *err)
+{
+  const struct kr_buffer *b = &d->in->buffers[i];
+  if (device_check(dev,
+                   dev->cu->cuMemsetD8Async(p->region->addr, poison, p->region->size, dev->stream),
+                   "cannot fill device memory", err))
+    return -1;
+  if (!d->buffers[i].pristine)
+    return 0;
+  return device_check(dev,
+                      dev->cu->cuMemcpyDtoDAsync(base, d->buffers[i].pristine, b->bytes,
+                                                 dev->stream),
+                      "cannot clone a buffer", err);
+}
+
+static bool all_poison(const unsigned char *p, size_t n, unsigned char poison)
+{
+  return !n || (p[0] == poison && !memcmp(p, p + 1, n - 1));
+}
+
+// Brings the whole mapping over, keeps the buffer and looks at the rest.
+static int fetch(struct kr_device *dev, const struct kr_buffer *b, const struct placed *p,
+                 unsigned char poison, unsigned char **after, bool *dirty, struct kr_err *err)
+{
+  *after = kr_xmalloc(b->bytes);
+  *dirty = false;
+  size_t size = p->region->size, end = p->lead + b->bytes;
+  for (size_t at = 0; at < size; at += STAGING_BYTES) {
+    size_t n = size - at < STAGING_BYTES ? size - at : STAGING_BYTES;
+    if (device_check(dev,
+                     dev->cu->cuMemcpyDtoHAsync(dev->staging, p->region->addr + at, n,
+                                                dev->stream),
+                     "cannot copy from the GPU", err) ||
+        device_check(dev, device_wait(dev, 60000), "cannot copy from the GPU", err))
+      return -1;
+    // [at, at + n) falls into lead, buffer and tail.
+    size_t stop = at + n;
+    size_t lead = p->lead <= at ? 0 : (p->lead < stop ? p->lead : stop) - at;
+    size_t tail = end >= stop ? 0 : stop - (end > at ? end : at);
+    if (!all_poison(dev->staging, lead, poison) ||
+        !all_poison(dev->staging + n - tail, tail, poison))
+      *dirty = true;
+    if (lead + tail < n)
+      memcpy(*after + (at + lead - p->lead), dev->staging + lead, n - lead - tail);
+  }
+  return 0;
+}
+
+// --- the launch ---
+
+static void scrub(struct kr_device *dev, unsigned char poison)
+{
+  unsigned words = (unsigned)(dev->facts.shared_optin_bytes / 4), pattern = poison * 0x01010101u;
+  void *params[] = {&words, &pattern};
+  dev->cu->cuLaunchKernel(dev->scrub, (unsigned)dev->facts.sms * 2, 1, 1, 1024, 1, 1, words * 4,
+                          dev->stream, params, NULL);
+}
+
+// The launch itself. What the kernel did wrong goes to `result`.
+static void launch(struct kr_device *dev, struct kr_module *m, const struct kr_run_options *o,
+                   void **params, struct kr_run_result *result)
+{
+  unsigned timeout_ms = o->timeout_ms ? o->timeout_ms : dev->timeout_ms;
+  double start = device_now_ms();
+  CUresult r = module_launch(dev, m, &o->launch, params);
+  if (r && !device_error_is_sticky(r)) {
+    result->status = KR_RUN_LAUNCH_FAILED;
+    module_refusal(dev, m, &o->launch, r, result->text, sizeof result->text);
+    return;
+  }
+  if (!r)
+    r = device_wait(dev, timeout_ms);
+  result->wall_ms = device_now_ms() - start;
+  if (r == CUDA_ERROR_NOT_READY) {
+    result->status = KR_RUN_TIMEOUT;
+    snprintf(result->text, sizeof result->text, "did not end within %u ms", timeout_ms);
+  } else if (r) {
+    result->status = KR_RUN_FAULT;
+    snprintf(result->text, sizeof result->text, "%s", libcuda_words(dev->cu, r));
+  }
+  if (r) {
+    device_lose(dev, result->text);
+    result->device_lost = true;
+  }
+}
+
+int run_once(struct kr_device *dev, struct kr_module *m, struct kr_dataset *d,
+             const struct kr_run_options *o, struct kr_run_result *result, struct kr_err *err)
+{
+  int rc = -1;
+  const struct kr_instance *in = d->in;
+  memset(result, 0, sizeof *result);
+  if (dev->lost) {
+    result->device_lost = true;
+    return kr_err_set(err, "the GPU's context was lost: %s", dev->lost_why);
+  }
+  struct placed *placed = kr_xcalloc(in->n_buffers + 1, sizeof *placed);
+  CUdeviceptr *bases = kr_xcalloc(in->n_buffers + 1, sizeof *bases);
+  struct run_params params = {0};
+  // Device variables must be as in a fresh process, whatever ran before.
+  if (m->cubin.has_state && module_reload(dev, m, err))
+    goto out;
+  for (size_t i = 0; i < in->n_buffers; i++) {
+    const struct kr_buffer *b = &in->buffers[i];
+    if (b->null)
+      continue;
+    if (!b->bytes) { // nothing of it may be touched
+      bases[i] = dev->nowhere + dev->granularity / 2;
+      continue;
+    }
+    if (place(dev, in, i, o->placement, &placed[i], &bases[i], err) ||
+        fill(dev, d, i, &placed[i], bases[i], o->poison, err))
+      goto out;
+  }
+  run_params_make(&params, in, bases);
+  if (!run_launch_is_empty(&o->launch)) {
+    scrub(dev, o->poison);
+    if (device_check(dev, device_wait(dev, 60000), "cannot prepare a launch", err))
+      goto out;
+    launch(dev, m, o, params.pointers, result);
+  } else if (device_check(dev, device_wait(dev, 60000), "cannot prepare a launch", err)) {
+    goto out;
+  }
+  rc = 0;
+  if (result->status != KR_RUN_OK)
+    goto out;
+  result->n_buffers = in->n_buffers;
+  result->after = kr_xcalloc(in->n_buffers + 1, sizeof *result->after);
+  for (size_t i = 0; i < in->n_buffers; i++) {
+    bool dirty = false;
+    if (!placed[i].region)
+      continue;
+    if (fetch(dev, &in->buffers[i], &placed[i], o->poison, &result->after[i], &dirty, err)) {
+      rc = -1;
+      goto out;
+    }
+    if (dirty && !result->gap_written) {
+      result->gap_written = true;
+      result->gap_buffer = i;
+    }
+  }
+out:
+  if (dev->lost)
+    result->device_lost = true;
+  for (size_t i = 0; i < in->n_buffers; i++)
+    if (placed[i].region)
+      region_give(placed[i].region);
+  run_params_release(&params);
+  free(placed);
+  free(bases);
+  return rc;
+}
