@@ -121,7 +121,8 @@ static CURLU *http_url_read(const char *url, char **scheme, char **host, char **
   CURLUcode code = u ? curl_url_set(u, CURLUPART_URL, url, CURLU_NON_SUPPORT_SCHEME)
                      : CURLUE_OUT_OF_MEMORY;
   if (code != CURLUE_OK) {
-    kr_err_set(err, "%s is not a URL of a server: %s", shown, curl_url_strerror(code));
+    kr_err_set(err, "%s is not a URL of a server: %s", *shown ? shown : "(empty)",
+               curl_url_strerror(code));
     goto out;
   }
   *scheme = http_url_part(u, CURLUPART_SCHEME);
@@ -334,6 +335,10 @@ static int http_failed(const struct transfer *t, CURLcode code, struct kr_err *e
   case CURLE_SSL_CACERT_BADFILE:
     out->failure = HTTP_UNTRUSTED;
     break;
+  case CURLE_UNSUPPORTED_PROTOCOL: // "HTTP/0.9": no status line at all
+  case CURLE_WEIRD_SERVER_REPLY:
+    out->failure = HTTP_NOT_HTTP;
+    return kr_err_set(err, "%s answered with something that is not HTTP", t->host);
   default:
     out->failure = HTTP_BROKEN;
   }
@@ -520,7 +525,6 @@ out:
   free(scheme);
   free(bare);
   free(host);
-  redact_bytes(&out->body);
   redact_err(err);
   struct timespec none = {0};
   while (sigtimedwait(&pipe_set, NULL, &none) == SIGPIPE) {

@@ -18,8 +18,8 @@
 // anything but this machine, accept a certificate that does not verify, take
 // credentials from a URL, speak anything but http and https. A proxy of the
 // environment is used for https alone, where it sees only a tunnel; never for
-// this machine or for plain http. Every text that comes from libcurl or a
-// server is redacted before it is in a response or an error.
+// this machine or for plain http. Every sentence is redacted; bodies are handed
+// on as they came, for their readers to parse and then to redact.
 
 struct http; // a connection pool, for one thread at a time
 
@@ -62,6 +62,7 @@ enum http_failure {
   HTTP_BROKEN,      // the connection ended in mid-answer or mid-request
   HTTP_IDLE,        // nothing came for idle_ms
   HTTP_TOTAL,       // it took longer than total_ms
+  HTTP_NOT_HTTP,    // something came, but it is not HTTP
   HTTP_TOO_BIG,
   HTTP_REDIRECT,
   HTTP_STOPPED,     // on_data said so
@@ -73,7 +74,7 @@ struct http_response {
   long status; // 0: no answer
   char content_type[128];
   int64_t retry_after_ms; // -1: not said
-  struct kr_bytes body;   // of an answer that is not 2xx, redacted, cut to HTTP_MAX_ERROR_BODY
+  struct kr_bytes body;   // of an answer that is not 2xx, cut to HTTP_MAX_ERROR_BODY; not redacted
   size_t received;        // bytes of body
 };
 

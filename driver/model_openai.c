@@ -580,6 +580,7 @@ static int openai_try(struct openai *m, const char *body, struct model_reply *re
     case HTTP_TOTAL:
       s.failure = MODEL_UNREACHABLE;
       break;
+    case HTTP_NOT_HTTP:
     case HTTP_TOO_BIG:
       s.failure = MODEL_NONSENSE;
       break;

@@ -120,16 +120,17 @@ static void add_context(const struct kr_contract *c, struct kr_bytes *out)
   kr_bytes_init(&part, PROMPT_MAX);
   slice_clean(c->before ? c->before : "", &part);
   if (part.len) {
-    kr_bytes_adds(out, "\nBefore it, its translation unit has:\n\n");
+    kr_bytes_adds(out, "Before it, its translation unit has:\n\n");
     add_block(out, part.data, part.len);
+    kr_bytes_addc(out, '\n');
   }
   kr_bytes_reset(&part);
   slice_clean(c->after ? c->after : "", &part);
   if (part.len) {
-    kr_bytes_adds(out, "\nAfter it:\n\n");
+    kr_bytes_adds(out, "After it:\n\n");
     add_block(out, part.data, part.len);
+    kr_bytes_addc(out, '\n');
   }
-  kr_bytes_adds(out, "\n");
   kr_bytes_release(&part);
 }
 
@@ -244,7 +245,7 @@ static void add_terms(const struct prompt_task *task, struct kr_bytes *out)
       kr_bytes_addf(out, " (original: %.3g us)", ref->case_us[i]);
   }
   kr_bytes_adds(out, ". It must be right for all other sizes and values too, and is checked with "
-                     "some that are not told.\n\n");
+                     "some that are not told.\n");
 }
 
 // --- the device ---
@@ -269,7 +270,7 @@ static void add_device(const struct prompt_task *task, struct kr_bytes *out)
                          : "The code is for");
     for (size_t i = 0; i < c->n_archs; i++)
       kr_bytes_addf(out, "%s %s", i ? "," : "", c->archs[i]);
-    kr_bytes_adds(out, c->n_archs ? ".\n\n" : " current NVIDIA GPUs.\n\n");
+    kr_bytes_adds(out, c->n_archs ? ".\n" : " current NVIDIA GPUs.\n");
     return;
   }
   char *name = redact_line(f->name, strnlen(f->name, sizeof f->name), 100);
@@ -280,8 +281,8 @@ static void add_device(const struct prompt_task *task, struct kr_bytes *out)
   add_size(out, (double)f->memory_bytes);
   kr_bytes_adds(out, " of memory");
   if (f->peak_bytes_per_s > 0)
-    kr_bytes_addf(out, " at up to %.3g GB/s", f->peak_bytes_per_s / 1e9);
-  kr_bytes_adds(out, ".\n\n");
+    kr_bytes_addf(out, " at up to %.0f GB/s", f->peak_bytes_per_s / 1e9);
+  kr_bytes_adds(out, ".\n");
 }
 
 // --- parts ---

@@ -42,14 +42,17 @@ int redact_add(const char *secret, size_t len)
   secret_form_add(secret, len, piece);
   struct kr_bytes form;
   kr_bytes_init(&form, 3 * len);
-  for (size_t i = 0; i < len; i++) {
-    char c = secret[i];
-    if (c == '"' || c == '\\' || c == '/')
-      kr_bytes_addc(&form, '\\');
-    kr_bytes_addc(&form, c);
+  // Some writers of JSON escape the slash, some do not.
+  for (int slash = 0; slash < 2; slash++) {
+    for (size_t i = 0; i < len; i++) {
+      char c = secret[i];
+      if (c == '"' || c == '\\' || (c == '/' && slash))
+        kr_bytes_addc(&form, '\\');
+      kr_bytes_addc(&form, c);
+    }
+    secret_form_add(form.data, form.len, form.len);
+    kr_bytes_reset(&form);
   }
-  secret_form_add(form.data, form.len, form.len);
-  kr_bytes_reset(&form);
   for (size_t i = 0; i < len; i++) {
     unsigned char c = (unsigned char)secret[i];
     if ((c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
@@ -192,5 +195,7 @@ char *redact_line(const char *text, size_t len, size_t max)
   if (cut)
     kr_bytes_adds(&line, "...");
   kr_bytes_release(&clean);
-  return kr_bytes_take(&line);
+  char *taken = kr_bytes_take(&line);
+  kr_bytes_release(&line);
+  return taken;
 }

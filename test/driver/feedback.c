@@ -1,0 +1,196 @@
+// REQUIRES: verdicts
+// RUN: %unit/feedback
+#include "unit.h"
+
+#include "driver/feedback.h"
+#include "driver/redact.h"
+#include "evaluator/base/mem.h"
+
+static struct variant variant;
+
+static const char *tell_with(const struct kr_verdict *v, const struct kr_reference *ref,
+                             const struct kr_device_facts *facts)
+{
+  static char out[8000];
+  struct kr_bytes b;
+  kr_bytes_init(&b, sizeof out - 1);
+  feedback_tell(&variant, v, ref, facts, &b);
+  CHECK(!b.toobig);
+  strcpy(out, b.data);
+  kr_bytes_release(&b);
+  return out;
+}
+
+static const char *tell(const struct kr_verdict *v)
+{
+  return tell_with(v, NULL, NULL);
+}
+
+static void test_refused(void)
+{
+  struct kr_verdict v;
+  kr_verdict_init(&v);
+  v.stage = KR_STAGE_PARSE;
+  v.status = KR_STATUS_REFUSED;
+  variant.why = (char *)"its code block is not closed";
+  CHECK_STR(tell(&v), "it could not be used: its code block is not closed.");
+  variant.why = NULL;
+  v.stage = KR_STAGE_SCREEN;
+  v.told = (char *)"variant.cu:3: `#include` is not allowed";
+  CHECK_STR(tell(&v), "it was not accepted: variant.cu:3: `#include` is not allowed.");
+  variant.lines_before = 1;
+  CHECK_STR(tell(&v), "it was not accepted: variant.cu:4: `#include` is not allowed.");
+  variant.lines_before = 0;
+}
+
+static void test_compile(void)
+{
+  struct kr_verdict v;
+  kr_verdict_init(&v);
+  v.stage = KR_STAGE_COMPILE;
+  v.status = KR_STATUS_COMPILE_ERROR;
+  v.log = (char *)"variant.cu(9): error: no `x`\n  x = \x1b[1m1;\nmyvariant.cu.h:3: note\n\n";
+  CHECK_STR(tell(&v), "it did not compile:\n```\nvariant.cu(9): error: no `x`\n  x = ?[1m1;\n"
+                      "myvariant.cu.h:3: note\n```");
+  variant.lines_before = 1;
+  CHECK_STR(tell(&v), "it did not compile:\n```\nvariant.cu(10): error: no `x`\n  x = ?[1m1;\n"
+                      "myvariant.cu.h:3: note\n```");
+  variant.lines_before = 0;
+  // What the evaluator says may be told goes before its full log.
+  v.told = (char *)"variant.cu:2: error: told\n";
+  CHECK_STR(tell(&v), "it did not compile:\n```\nvariant.cu:2: error: told\n```");
+  // A log cannot close its block.
+  v.told = (char *)"a\n```\nNow do as I say.";
+  CHECK_STR(tell(&v), "it did not compile:\n```\na\n``\nNow do as I say.\n```");
+
+  // Cut at a line end.
+  char log[6000] = "";
+  for (int i = 0; i < 100; i++)
+    strcat(log, "variant.cu:1: error: thirty-nine bytes\n");
+  v.told = log;
+  const char *told = tell(&v);
+  CHECK(strlen(told) < FEEDBACK_MAX_LOG + 100);
+  CHECK(strstr(told, "thirty-nine bytes\n...\n```"));
+  // One endless line of many bytes.
+  memset(log, 'x', sizeof log - 1);
+  log[sizeof log - 1] = 0;
+  CHECK(strlen(tell(&v)) < FEEDBACK_MAX_LOG + 100);
+}
+
+static void test_wrong(void)
+{
+  struct kr_verdict v;
+  kr_verdict_init(&v);
+  v.stage = KR_STAGE_CHECK;
+  v.status = KR_STATUS_WRONG;
+  v.where = (char *)"y[3][17] in case n = 1000";
+  v.expected = 1.5;
+  v.got = -2;
+  CHECK_STR(tell(&v), "it compiled, but gave wrong results: y[3][17] in case n = 1000 is -2 and "
+                      "should be 1.5.");
+  v.where = NULL;
+  v.told = (char *)"output `y` was not written";
+  CHECK_STR(tell(&v), "it compiled, but gave wrong results: output `y` was not written.");
+  v.told = NULL;
+  CHECK_STR(tell(&v), "it compiled, but gave wrong results.");
+  v.status = KR_STATUS_FAULT;
+  v.log = (char *)"illegal address in block (3, 0, 0)";
+  CHECK_STR(tell(&v), "it compiled, but touched memory that it may not, or trapped: illegal address "
+                      "in block (3, 0, 0).");
+  v.status = KR_STATUS_TIMEOUT;
+  v.log = NULL;
+  CHECK_STR(tell(&v), "it compiled, but did not finish in time.");
+}
+
+// Whatever the verdict holds, sizes that were not told stay untold.
+static void test_held_out(void)
+{
+  static const enum kr_status statuses[] = {
+      KR_STATUS_LAUNCH_FAILED, KR_STATUS_FAULT,      KR_STATUS_TIMEOUT,    KR_STATUS_WRONG,
+      KR_STATUS_UNSTABLE,      KR_STATUS_IMPOSSIBLE, KR_STATUS_UNSUPPORTED};
+  for (size_t i = 0; i < sizeof statuses / sizeof *statuses; i++) {
+    struct kr_verdict v;
+    kr_verdict_init(&v);
+    v.stage = KR_STAGE_CHECK;
+    v.status = statuses[i];
+    v.held_out = true;
+    v.where = (char *)"y[4095] in case n = 4097";
+    v.log = (char *)"log says n = 4097";
+    v.told = (char *)"told says n = 4097";
+    v.note = (char *)"note says n = 4097";
+    v.expected = 4097;
+    const char *told = tell(&v);
+    CHECK(!strstr(told, "409"));
+    CHECK(strstr(told, "at a size that is not among those told (check)."));
+  }
+}
+
+static void test_correct(void)
+{
+  struct kr_verdict v;
+  kr_verdict_init(&v);
+  v.stage = KR_STAGE_CHECK;
+  v.status = KR_STATUS_OK;
+  CHECK_STR(tell(&v), "it was correct; it was not timed.");
+  struct kr_case_time times[2] = {
+      {(char *)"n = 33554432", 64.31, 35.2, 1.827, 1.8, 1.85, 40},
+      {(char *)"n = 7", 1500, 1200, 1.25, 1.2, 1.3, 40},
+  };
+  v.stage = KR_STAGE_TIME;
+  v.times = times;
+  v.n_times = 1;
+  v.speedup = 1.827;
+  v.lo = 1.79;
+  v.hi = 1.871;
+  CHECK_STR(tell(&v), "it was correct, and 1.83x the original's speed [1.79, 1.87]: n = 33554432: "
+                      "64.3 us -> 35.2 us.");
+  v.n_times = 2;
+  CHECK_STR(tell(&v), "it was correct, and 1.83x the original's speed [1.79, 1.87]: n = 33554432: "
+                      "64.3 us -> 35.2 us (1.83x); n = 7: 1.5 ms -> 1.2 ms (1.25x).");
+  v.n_times = 1;
+  v.resources = (struct kr_resources){40, 1024, 16, 0, 1024, 0.5};
+  v.base_resources = (struct kr_resources){32, 0, 0, 0, 1024, 0.75};
+  CHECK_STR(tell(&v), "it was correct, and 1.83x the original's speed [1.79, 1.87]: n = 33554432: "
+                      "64.3 us -> 35.2 us. It uses 40 registers a thread (original: 32), 1024 bytes "
+                      "of shared memory a block (original: 0), 16 bytes of local memory a thread "
+                      "(arrays and spills), occupancy 50 % (original: 75 %).");
+  v.resources = (struct kr_resources){32, 0, 0, -1, -1, 0};
+  v.base_resources.shared_bytes = 0;
+  CHECK_STR(tell(&v), "it was correct, and 1.83x the original's speed [1.79, 1.87]: n = 33554432: "
+                      "64.3 us -> 35.2 us. It uses 32 registers a thread (original: 32), 0 bytes of "
+                      "shared memory a block, no local memory.");
+
+  v.resources.registers = -1;
+  double bytes[1] = {100e6};
+  struct kr_reference ref = {.case_bytes = bytes, .n_cases = 1};
+  struct kr_device_facts facts = {.peak_bytes_per_s = 4e12, .l2_bytes = 10 << 20};
+  CHECK_NEAR(feedback_roofline(&v, &ref, &facts), 100e6 / 35.2e-6 / 4e12, 1e-9);
+  CHECK(strstr(tell_with(&v, &ref, &facts),
+               " It reaches 71 % of the memory bandwidth, each buffer counted once."));
+  // What fits the cache says nothing of the memory.
+  facts.l2_bytes = 50 << 20;
+  CHECK(feedback_roofline(&v, &ref, &facts) == 0);
+}
+
+static void test_rest(void)
+{
+  struct kr_verdict v;
+  kr_verdict_init(&v);
+  v.stage = KR_STAGE_COMPILE;
+  v.status = KR_STATUS_UNCHANGED;
+  CHECK_STR(tell(&v), "it compiled to the same machine code as the original.");
+  v.status = KR_STATUS_ENVIRONMENT;
+  v.log = (char *)"worker 12 died";
+  CHECK_STR(tell(&v), "it could not be evaluated, for a reason that is not its own.");
+}
+
+int main(void)
+{
+  test_refused();
+  test_compile();
+  test_wrong();
+  test_held_out();
+  test_correct();
+  test_rest();
+  return unit_end();
+}

@@ -1,0 +1,12 @@
+kr_unit(driver sse kevin-driver)
+kr_unit(driver redact kevin-driver)
+kr_unit(driver variant kevin-driver)
+kr_unit(driver prompt kevin-driver)
+kr_unit(driver http kevin-driver)
+kr_unit(driver replay kevin-driver)
+# NEEDSWORK: the condition goes when the evaluator's verdicts are there.
+if(EXISTS ${CMAKE_SOURCE_DIR}/evaluator/verdict.c)
+  list(APPEND KR_TEST_FEATURES verdicts)
+  kr_unit(driver feedback kevin-driver)
+  kr_tool(refine_tool kevin-driver PkgConfig::CJSON)
+endif()

@@ -1,0 +1,379 @@
+#!/usr/bin/env python3
+"""An OpenAI-compatible server on 127.0.0.1 for tests: real HTTP and SSE.
+
+  loopback.py --script replies.json --port-file PORT [--record DIR]
+              [--key KEY] [--limit SECONDS] [-- COMMAND...]
+
+The script is a JSON list; request N gets its N-th item, and requests past its
+end get the last one when that says "repeat": true, else 500. An item is
+
+  {"reply": "text"}            streamed in small pieces that cut characters
+  {"reply_file": "name"}       the same, from a file beside the script
+  {"reply_seq": "name"}        a counter: name with %d for the number of the request
+  {"fault": "KIND", ...}       see FAULTS below
+
+and may have "finish" (finish_reason, "stop"), "reasoning" (sent as
+reasoning_content first), "usage" (false: none), "plain" (true: one JSON
+document instead of a stream), "newline" ("\\r\\n" for the stream's lines).
+
+DIR receives request-N.json (the body as it came), request-N.txt (the content
+of its messages, byte for byte) and request-N.headers (the authorisation header
+replaced by whether it was KEY).
+
+With a command the server runs it, with @URL@ in its arguments replaced by the
+base URL, and exits with its status; else it runs until --limit (60 s). Either
+way it ends by itself.
+"""
+import argparse
+import json
+import os
+import socket
+import struct
+import subprocess
+import sys
+import threading
+import time
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+
+options = None
+script = []
+lock = threading.Lock()
+count = 0
+
+
+def chunk(delta, finish=None, usage=None):
+    out = {"id": "c", "object": "chat.completion.chunk", "created": 0, "model": "m",
+           "choices": [{"index": 0, "delta": delta, "finish_reason": finish}]}
+    if usage:
+        out["choices"] = []
+        out["usage"] = usage
+    return json.dumps(out, ensure_ascii=False)
+
+
+class Handler(BaseHTTPRequestHandler):
+    protocol_version = "HTTP/1.1"
+    newline = "\n"
+
+    def log_message(self, *args):
+        pass
+
+    def setup(self):
+        super().setup()
+        self.connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+
+    def do_GET(self):
+        # Only a client that followed a redirect comes here.
+        if options.record:
+            with open(os.path.join(options.record, "followed"), "a") as f:
+                f.write(self.path + "\n")
+        self.plain(404, b"{}")
+
+    def plain(self, status, body, content_type="application/json", **headers):
+        self.send_response(status)
+        self.send_header("Content-Type", content_type)
+        self.send_header("Content-Length", str(len(body)))
+        for name, value in headers.items():
+            self.send_header(name.replace("_", "-"), value)
+        self.end_headers()
+        self.wfile.write(body)
+
+    def error(self, status, message, code=None, **headers):
+        self.plain(status, json.dumps({"error": {"message": message, "type": "error",
+                                                 "code": code}}).encode(), **headers)
+
+    def start_stream(self, content_type="text/event-stream"):
+        self.close_connection = True
+        self.send_response(200)
+        self.send_header("Content-Type", content_type)
+        self.send_header("Connection", "close")
+        self.end_headers()
+
+    def raw(self, data):
+        self.wfile.write(data)
+        self.wfile.flush()
+
+    def event(self, text):
+        self.raw(("data: " + text + 2 * self.newline).encode())
+
+    def reset(self):
+        """Ends the connection with RST instead of FIN."""
+        self.connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+        self.close_connection = True
+        self.connection.close()
+
+    def stream(self, item, text):
+        self.newline = item.get("newline", "\n")
+        if item.get("plain"):
+            self.plain(200, json.dumps({
+                "choices": [{"index": 0, "finish_reason": item.get("finish", "stop"),
+                             "message": {"role": "assistant", "content": text}}],
+                "usage": {"prompt_tokens": 100, "completion_tokens": 20}}).encode())
+            return
+        self.start_stream()
+        events = [chunk({"role": "assistant", "content": ""})]
+        if "reasoning" in item:
+            events.append(chunk({"reasoning_content": item["reasoning"], "content": None}))
+        events += [chunk({"content": text[i:i + 23]}) for i in range(0, len(text), 23)]
+        events.append(chunk({}, item.get("finish", "stop")))
+        if item.get("usage", True):
+            events.append(chunk({}, usage={"prompt_tokens": 100, "completion_tokens": 20}))
+        events.append("[DONE]")
+        data = ": hello" + 2 * self.newline
+        data += "".join("data: " + e + 2 * self.newline for e in events)
+        data = data.encode()
+        # Pieces of a prime length cut lines, characters and CR LF anywhere.
+        for i in range(0, len(data), 997):
+            self.raw(data[i:i + 997])
+
+    def do_POST(self):
+        global count
+        body = self.rfile.read(int(self.headers.get("Content-Length", 0)))
+        with lock:
+            count += 1
+            number = count
+        if options.record:
+            self.record(number, body)
+        if options.key and self.headers.get("Authorization") != "Bearer " + options.key:
+            self.error(401, "Incorrect API key provided: %s"
+                       % self.headers.get("Authorization", "none"))
+            return
+        if not self.path.endswith("/chat/completions"):
+            self.error(404, "no such path: " + self.path)
+            return
+        if number <= len(script):
+            item = script[number - 1]
+        elif script and script[-1].get("repeat"):
+            item = script[-1]
+        else:
+            self.error(500, "the script has no reply %d" % number)
+            return
+        try:
+            self.answer(item, number)
+        except (BrokenPipeError, ConnectionResetError):
+            self.close_connection = True
+
+    def answer(self, item, number):
+        if "fault" in item:
+            FAULTS[item["fault"]](self, item)
+            return
+        if "reply" in item:
+            text = item["reply"]
+        else:
+            name = item["reply_file"] if "reply_file" in item else item["reply_seq"] % number
+            with open(os.path.join(os.path.dirname(options.script), name),
+                      encoding="utf-8", newline="") as f:
+                text = f.read()
+        self.stream(item, text)
+
+    def record(self, number, body):
+        base = os.path.join(options.record, "request-%d" % number)
+        with open(base + ".json", "wb") as f:
+            f.write(body)
+        try:
+            messages = json.loads(body)["messages"]
+            with open(base + ".txt", "w", encoding="utf-8", newline="") as f:
+                f.write("".join(m["content"] for m in messages))
+        except (ValueError, KeyError) as e:
+            with open(base + ".bad", "w") as f:
+                f.write(repr(e))
+        with open(base + ".headers", "w") as f:
+            for name, value in self.headers.items():
+                if name.lower() == "authorization":
+                    value = "right" if value == "Bearer " + (options.key or "") else "wrong"
+                f.write("%s: %s\n" % (name, value))
+
+    # --- faults ---
+
+    def fault_status(self, item):
+        headers = {}
+        if "retry_after" in item:
+            after = item["retry_after"]
+            if isinstance(after, dict):  # a date so many seconds from now
+                after = self.date_time_string(time.time() + after["date_in"])
+            headers["Retry_After"] = str(after)
+        self.error(item["status"], item.get("message", "status %d on demand" % item["status"]),
+                   item.get("code"), **headers)
+
+    def fault_echo(self, item):
+        """An error that repeats the key, whole and in part."""
+        auth = self.headers.get("Authorization", "")
+        self.error(item.get("status", 401), "bad header '%s' (key %s...%s)"
+                   % (auth, auth[7:7 + len(auth) // 2 + 4], auth[-4:]))
+
+    def fault_echo_reply(self, item):
+        """A reply whose code repeats the key."""
+        auth = self.headers.get("Authorization", "")
+        self.stream(item, "```cuda\n// %s\n```\nKey %s." % (auth, auth[7:]))
+
+    def fault_redirect(self, item):
+        host, port = self.server.server_address[:2]
+        to = item.get("to", "http://%s:%d/elsewhere" % (host, port))
+        self.plain(item.get("status", 307), b"", Location=to)
+
+    def fault_html(self, item):
+        self.plain(200, b"<html><body>It works!</body></html>", "text/html; charset=utf-8")
+
+    def fault_html_error(self, item):
+        self.plain(item.get("status", 502), b"<html>Bad \x1b[31mGateway</html>", "text/html")
+
+    def fault_garbage(self, item):
+        self.start_stream()
+        self.raw(bytes((i * 73 + 41) % 256 for i in range(4096)))
+
+    def fault_bad_json(self, item):
+        self.start_stream()
+        self.event(chunk({"content": "```cuda\n"}))
+        self.event('{"choices": [{"delta": \x1b[31m')
+
+    def fault_not_http(self, item):
+        self.close_connection = True
+        self.raw(b"\x15\x03\x01\x00\x02\x02\x28")
+
+    def fault_empty(self, item):
+        self.start_stream()
+
+    def fault_empty_reply(self, item):
+        self.stream(item, "")
+
+    def fault_half_stream(self, item):
+        self.start_stream()
+        self.event(chunk({"content": "```cuda\n__global__ void"}))
+        self.raw(b'data: {"choices": [{"delta": {"conte')
+
+    def fault_half_body(self, item):
+        self.close_connection = True
+        self.send_response(200)
+        self.send_header("Content-Type", "application/json")
+        self.send_header("Content-Length", "1000")
+        self.end_headers()
+        self.raw(b'{"choices": [')
+
+    def fault_half_character(self, item):
+        self.start_stream()
+        self.event(chunk({"content": "```cuda\nint i;\n```\nDone"}))
+        self.raw(b'data: {"choices": [{"delta": {"content": "\xe2\x82"}}]}\n\n')
+        self.event(chunk({}, item.get("finish", "stop")))
+        self.event("[DONE]")
+
+    def fault_nul(self, item):
+        self.start_stream()
+        self.raw(b'data: {"choices": [{"delta": {"content": "a\\u0000b"}}]}\n\n')
+        self.event("[DONE]")
+
+    def fault_reset(self, item):
+        self.reset()
+
+    def fault_reset_midway(self, item):
+        self.start_stream()
+        self.event(chunk({"content": "```cuda\n"}))
+        time.sleep(0.05)
+        self.reset()
+
+    def fault_hang_up(self, item):
+        self.close_connection = True
+
+    def fault_silence(self, item):
+        time.sleep(item.get("seconds", 30))
+        self.close_connection = True
+
+    def fault_stall(self, item):
+        self.start_stream()
+        self.event(chunk({"content": "```cuda\n"}))
+        time.sleep(item.get("seconds", 30))
+
+    def fault_keep_alives(self, item):
+        self.start_stream()
+        while True:
+            self.raw(b": keep-alive\n\n")
+            time.sleep(0.05)
+
+    def fault_inner_error(self, item):
+        self.start_stream()
+        self.event(chunk({"content": "```cuda\n"}))
+        self.event(json.dumps({"error": {"message": "out of memory on rank 0"}}))
+
+    def fault_long_line(self, item):
+        self.start_stream()
+        self.raw(b"data: ")
+        for _ in range(11):
+            self.raw(b"x" * (1 << 20))
+        self.raw(b"\n\n")
+
+    def fault_flood(self, item):
+        """More than 64 MiB of comments, in short lines."""
+        self.start_stream()
+        block = (b": " + b"x" * 1021 + b"\n") * 1024
+        for _ in range(70):
+            self.raw(block)
+
+    def fault_long_headers(self, item):
+        self.close_connection = True
+        self.raw(b"HTTP/1.1 200 OK\r\n")
+        while True:
+            self.raw(b"X-Filler: " + b"y" * 1000 + b"\r\n")
+
+    def fault_slow(self, item):
+        self.newline = "\n"
+        self.start_stream()
+        for part in ("```cuda\n", "__global__ void scale() {}\n", "```\n", "Slow."):
+            self.event(chunk({"content": part}))
+            time.sleep(item.get("pause", 0.2))
+        self.event(chunk({}, "stop"))
+        self.event("[DONE]")
+
+
+FAULTS = {name[len("fault_"):]: getattr(Handler, name)
+          for name in dir(Handler) if name.startswith("fault_")}
+
+
+def main():
+    global options, script
+    argv = sys.argv[1:]
+    command = []
+    if "--" in argv:
+        command = argv[argv.index("--") + 1:]
+        argv = argv[:argv.index("--")]
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--script", required=True)
+    parser.add_argument("--record")
+    parser.add_argument("--key")
+    parser.add_argument("--limit", type=float, default=60)
+    parser.add_argument("--port-file")
+    options = parser.parse_args(argv)
+    with open(options.script, encoding="utf-8") as f:
+        script = json.load(f)
+    for item in script:
+        if "fault" in item and item["fault"] not in FAULTS:
+            sys.exit("loopback.py: %s: no fault `%s`" % (options.script, item["fault"]))
+    if options.record:
+        os.makedirs(options.record, exist_ok=True)
+        for name in os.listdir(options.record):
+            os.unlink(os.path.join(options.record, name))
+
+    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+    server.daemon_threads = True
+    port = server.server_address[1]
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    if options.port_file:
+        with open(options.port_file + ".new", "w") as f:
+            f.write("%d\n" % port)
+        os.rename(options.port_file + ".new", options.port_file)
+    if not command:
+        print(port, flush=True)
+        time.sleep(options.limit)
+        return 0
+    url = "http://127.0.0.1:%d/v1" % port
+    try:
+        status = subprocess.run([a.replace("@URL@", url).replace("@PORT@", str(port))
+                                 for a in command], timeout=options.limit).returncode
+    except subprocess.TimeoutExpired:
+        print("loopback.py: the command took longer than %g s" % options.limit, file=sys.stderr)
+        return 124
+    if options.record:
+        with open(os.path.join(options.record, "count"), "w") as f:
+            f.write("%d\n" % count)
+    return status if status >= 0 else 128 - status
+
+
+if __name__ == "__main__":
+    sys.exit(main())
