@@ -489,6 +489,10 @@ int http_post(struct http *h, const struct http_request *req, struct http_respon
   curl_easy_setopt(t.easy, CURLOPT_SSL_VERIFYHOST, 2L);
   curl_easy_setopt(t.easy, CURLOPT_NOSIGNAL, 1L);
   curl_easy_setopt(t.easy, CURLOPT_NOPROGRESS, 1L);
+  // As OpenSSL's own tools have it: certificates of the user's instead of the system's.
+  const char *ca = getenv("SSL_CERT_FILE");
+  if (ca && *ca)
+    curl_easy_setopt(t.easy, CURLOPT_CAINFO, ca);
   if (loopback || !tls)
     curl_easy_setopt(t.easy, CURLOPT_PROXY, "");
   curl_easy_setopt(t.easy, CURLOPT_HTTPHEADER, headers);

@@ -15,7 +15,8 @@
 //
 // What it will not do: follow a redirect (a POST with a key and a user's source
 // goes where the user said or nowhere), send a secret over plain http to
-// anything but this machine, accept a certificate that does not verify, take
+// anything but this machine, accept a certificate that does not verify (by the
+// system's authorities, or those of SSL_CERT_FILE), take
 // credentials from a URL, speak anything but http and https. A proxy of the
 // environment is used for https alone, where it sees only a tunnel; never for
 // this machine or for plain http. Every sentence is redacted; bodies are handed

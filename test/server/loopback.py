@@ -21,13 +21,15 @@ of its messages, byte for byte) and request-N.headers (the authorisation header
 replaced by whether it was KEY).
 
 With a command the server runs it, with @URL@ in its arguments replaced by the
-base URL, and exits with its status; else it runs until --limit (60 s). Either
+base URL, and exits with its status (its own --tls-cert and --tls-key make that
+https); else it runs until --limit (60 s). Either
 way it ends by itself.
 """
 import argparse
 import json
 import os
 import socket
+import ssl
 import struct
 import subprocess
 import sys
@@ -339,6 +341,8 @@ def main():
     parser.add_argument("--key")
     parser.add_argument("--limit", type=float, default=60)
     parser.add_argument("--port-file")
+    parser.add_argument("--tls-cert")
+    parser.add_argument("--tls-key")
     options = parser.parse_args(argv)
     with open(options.script, encoding="utf-8") as f:
         script = json.load(f)
@@ -352,6 +356,13 @@ def main():
 
     server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
     server.daemon_threads = True
+    if options.tls_cert:
+        context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+        context.load_cert_chain(options.tls_cert, options.tls_key)
+        # The handshake belongs to the thread of the connection.
+        server.socket = context.wrap_socket(server.socket, server_side=True,
+                                            do_handshake_on_connect=False)
+        server.handle_error = lambda request, address: None
     port = server.server_address[1]
     threading.Thread(target=server.serve_forever, daemon=True).start()
     if options.port_file:
@@ -362,7 +373,7 @@ def main():
         print(port, flush=True)
         time.sleep(options.limit)
         return 0
-    url = "http://127.0.0.1:%d/v1" % port
+    url = "%s://127.0.0.1:%d/v1" % ("https" if options.tls_cert else "http", port)
     try:
         status = subprocess.run([a.replace("@URL@", url).replace("@PORT@", str(port))
                                  for a in command], timeout=options.limit).returncode

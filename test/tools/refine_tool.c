@@ -168,6 +168,7 @@ int main(int argc, char **argv)
     return 2;
   }
   signal(SIGINT, on_signal);
+  setvbuf(stdout, NULL, _IOLBF, 0);
   kr_log_install(sink, NULL, option(argc, argv, "debug"));
   struct kr_err err = {""};
   struct kr_source contract_src = {0}, verdicts_src = {0};
