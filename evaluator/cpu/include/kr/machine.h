@@ -71,6 +71,20 @@ KR_SREG3(blockDim, dim3, 6);
 KR_SREG3(gridDim, dim3, 9);
 #undef KR_SREG3
 static constexpr int warpSize = 32;
+
+// How a launch calls a kernel: `a` holds the addresses of its arguments.
+template <class T, T... I> struct __kr_ints {};
+template <class... A, unsigned... I>
+static inline __attribute__((always_inline)) void
+__kr_apply(void (*kernel)(A...), void **a, __kr_ints<unsigned, I...>)
+{
+  kernel(*(__remove_cvref(A) *)a[I]...);
+}
+template <class... A> static inline __attribute__((always_inline)) void
+__kr_launch(void (*kernel)(A...), void **a)
+{
+  __kr_apply(kernel, a, __make_integer_seq<__kr_ints, unsigned, sizeof...(A)>());
+}
 #endif
 
 #endif

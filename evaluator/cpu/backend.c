@@ -1,0 +1,609 @@
+#include "cpu.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/random.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "../base/log.h"
+#include "../base/mem.h"
+#include "child.h"
+#include "image.h"
+#include "report.h"
+
+// The back end's side in the parent: compiles through kevin-cpucc, runs through
+// kevin-simt, and judges. A job file is the one piece of memory shared with a
+// kernel: it is filled anew before each run and copied out after it. Pristine
+// inputs and expected results are never in it.
+//
+// Each launch is run twice, threads forward and threads reversed, unless the
+// kernel has atomics whose outcome depends on the order: a kernel whose outputs
+// then differ has a race or reads shared memory that nothing wrote.
+
+struct kr_device {
+  struct kr_device_facts facts;
+  char *cpucc, *simt, *headers, *clang;
+  unsigned timeout_ms;
+};
+
+struct kr_module {
+  struct kr_image image; // its head
+  int fd;                // the whole; -1 when it cannot run
+  char *unsupported;     // why it cannot, by name; NULL when it can
+  int64_t shared_limit;
+};
+
+struct kr_dataset {
+  const struct kr_instance *in;
+  int fd;
+  struct kr_job *job; // the mapped job file
+  size_t bytes;
+};
+
+enum { CPU_TIMEOUT_MS = 10000, CPU_COMPILE_MS = 40000 };
+
+static bool cpu_exists(const char *path) { return !access(path, R_OK); }
+
+// Beside the running program, in its libexec, or where it was built.
+static char *cpu_find(const char *libexec, const char *name, const char *built)
+{
+  char self[PATH_MAX];
+  ssize_t n = readlink("/proc/self/exe", self, sizeof self - 1);
+  char *tries[4] = {NULL};
+  size_t n_tries = 0;
+  if (libexec) {
+    tries[n_tries++] = kr_xasprintf("%s/%s", libexec, name);
+  } else {
+    if (n > 0) {
+      self[n] = '\0';
+      char *slash = strrchr(self, '/');
+      if (slash)
+        *slash = '\0';
+      tries[n_tries++] = kr_xasprintf("%s/%s", self, name);
+      tries[n_tries++] = kr_xasprintf("%s/../libexec/kevin-rewrite/%s", self, name);
+    }
+  }
+  tries[n_tries++] = kr_xstrdup(built);
+  char *found = NULL;
+  for (size_t i = 0; i < n_tries; i++) {
+    if (!found && cpu_exists(tries[i]))
+      found = tries[i];
+    else
+      free(tries[i]);
+  }
+  return found;
+}
+
+static void cpu_close(struct kr_device *dev)
+{
+  if (!dev)
+    return;
+  free(dev->cpucc);
+  free(dev->simt);
+  free(dev->headers);
+  free(dev->clang);
+  free(dev);
+}
+
+static int cpu_open(const struct kr_backend_options *options, struct kr_device **out,
+                    struct kr_err *err)
+{
+  struct kr_device *dev = kr_xcalloc(1, sizeof *dev);
+  dev->timeout_ms = options->timeout_ms ? options->timeout_ms : CPU_TIMEOUT_MS;
+  dev->cpucc = cpu_find(options->libexec, "kevin-cpucc", KR_CPU_BUILT "/kevin-cpucc");
+  dev->simt = cpu_find(options->libexec, "kevin-simt", KR_CPU_BUILT "/kevin-simt");
+  char *header = cpu_find(options->libexec, "include/kr/cuda.h", KR_CPU_HEADERS "/kr/cuda.h");
+  dev->clang = kr_xstrdup(options->clang ? options->clang : KR_CPU_CLANG);
+  const char *missing = !dev->cpucc ? "kevin-cpucc" : !dev->simt ? "kevin-simt" : NULL;
+  if (header) {
+    char real[PATH_MAX];
+    header[strlen(header) - strlen("/kr/cuda.h")] = '\0';
+    dev->headers = kr_xstrdup(realpath(header, real) ? real : header);
+    free(header);
+  } else if (!missing) {
+    missing = "the headers";
+  }
+  if (missing) {
+    kr_err_set(err, "the CPU back end is not whole: %s not found beside the program or in its "
+                    "libexec folder; install kevin-rewrite again", missing);
+    cpu_close(dev);
+    return -1;
+  }
+  if (!cpu_exists(dev->clang)) {
+    kr_err_set(err, "the CPU back end needs clang, and %s is not there (Debian: clang-19)",
+               dev->clang);
+    cpu_close(dev);
+    return -1;
+  }
+  struct kr_device_facts *f = &dev->facts;
+  snprintf(f->name, sizeof f->name, "CPU (SIMT semantics)");
+  snprintf(f->arch, sizeof f->arch, "cpu");
+  f->sms = 8; // the same everywhere, so that geometry made of it is too
+  f->warp = 32;
+  f->l2_bytes = 1 << 20;
+  f->shared_optin_bytes = KR_SHARED_MAX;
+  long pages = sysconf(_SC_PHYS_PAGES), page = sysconf(_SC_PAGESIZE);
+  f->memory_bytes = pages > 0 && page > 0 ? (size_t)pages * (size_t)page / 4 : (size_t)1 << 30;
+  snprintf(f->compiler, sizeof f->compiler, "clang");
+  *out = dev;
+  return 0;
+}
+
+static const struct kr_device_facts *cpu_facts(struct kr_device *dev) { return &dev->facts; }
+
+// --- compiling ---
+
+// A file in memory that holds `data`, its offset at the start, or -1.
+static int cpu_memory_file(const char *name, const void *data, size_t len)
+{
+  int fd = memfd_create(name, MFD_CLOEXEC);
+  const char *p = data;
+  while (fd >= 0 && len) {
+    ssize_t n = write(fd, p, len);
+    if (n < 0 && errno == EINTR)
+      continue;
+    if (n < 0) {
+      close(fd);
+      return -1;
+    }
+    p += n;
+    len -= (size_t)n;
+  }
+  if (fd >= 0)
+    lseek(fd, 0, SEEK_SET);
+  return fd;
+}
+
+// Of the contract's flags those that mean something here. Search paths do not:
+// nothing but our own headers can be included.
+static size_t cpu_flags(const struct kr_contract *c, char **argv)
+{
+  size_t n = 0;
+  for (size_t i = 0; i < c->n_flags; i++) {
+    const char *f = c->flags[i];
+    bool takes = !strcmp(f, "-D") || !strcmp(f, "-U");
+    if (takes && i + 1 < c->n_flags)
+      argv[n++] = kr_xasprintf("%s%s", f, c->flags[++i]);
+    else if (!takes && (!strncmp(f, "-D", 2) || !strncmp(f, "-U", 2) || !strncmp(f, "-std=", 5)))
+      argv[n++] = kr_xstrdup(f);
+    else if (!strcmp(f, "-fmad=false") || !strcmp(f, "--fmad=false"))
+      argv[n++] = kr_xstrdup("--fmad=false");
+  }
+  return n;
+}
+
+// The sentence that says what is not there, out of the compiler's words.
+static char *cpu_not_yet(const char *log)
+{
+  const char *found = strstr(log, "is not there yet on the CPU back end");
+  if (!found)
+    return kr_xstrdup("the kernel needs something that is not there yet on the CPU back end");
+  const char *begin = found, *end = strchr(found, '\n');
+  while (begin > log && begin[-1] != '\n')
+    begin--;
+  size_t len = end ? (size_t)(end - begin) : strlen(begin);
+  char *line = kr_xstrndup(begin, len);
+  char *error = strstr(line, "error: ");
+  if (error) {
+    error += strlen("error: ");
+    memmove(line, error, strlen(error) + 1);
+  }
+  return line;
+}
+
+static void cpu_module_free(struct kr_device *dev, struct kr_module *m)
+{
+  (void)dev;
+  if (!m)
+    return;
+  if (m->fd >= 0)
+    close(m->fd);
+  free(m->unsupported);
+  free(m);
+}
+
+static int cpu_compile(struct kr_device *dev, const struct kr_contract *c, const char *text,
+                       size_t len, struct kr_module **out, struct kr_bytes *log,
+                       struct kr_err *err)
+{
+  struct kr_bytes unit, image, words;
+  kr_bytes_init(&unit, KR_BYTES_DEFAULT_MAX);
+  kr_bytes_init(&image, (size_t)520 << 20);
+  kr_bytes_init(&words, 1 << 20);
+  char **argv = kr_xcalloc(c->n_flags + 4, sizeof *argv);
+  argv[0] = kr_xstrdup("kevin-cpucc");
+  argv[1] = kr_xasprintf("--clang=%s", dev->clang);
+  argv[2] = kr_xasprintf("--include=%s", dev->headers);
+  cpu_flags(c, argv + 3);
+  int rc = -1, in = -1;
+  struct kr_module *m = NULL;
+  kr_bytes_adds(&unit, "#line 1 \"variant.cu\"\n");
+  kr_bytes_add(&unit, text, len);
+  kr_bytes_addf(&unit,
+                "\n\n#line 1 \"launch of the kernel\"\n"
+                "extern \"C\" void __kr_entry(void **a) { __kr_launch(%s, a); }\n",
+                c->name_expression && *c->name_expression ? c->name_expression : c->kernel);
+  if (unit.toobig || (in = cpu_memory_file("unit", unit.data, unit.len)) < 0) {
+    kr_err_set(err, "the translation unit of `%s` is too large", c->kernel);
+    goto out;
+  }
+  struct child child = {.program = dev->cpucc, .argv = argv, .in = in, .out = &image,
+                        .log = &words, .fd3 = -1, .fd4 = -1, .timeout_ms = CPU_COMPILE_MS};
+  if (child_run(&child, err))
+    goto out;
+  kr_bytes_add(log, words.data, words.len);
+  int code = WIFEXITED(child.status) ? WEXITSTATUS(child.status) : -1;
+  kr_debug("compile", "kevin-cpucc: exit %d, %zu bytes", code, image.len);
+  if (child.late || code == -1) {
+    kr_bytes_addf(log, "error: the compiler %s\n", child.late ? "took too long" : "died");
+    rc = 1;
+  } else if (code == 1 || code == 2) {
+    rc = 1;
+  } else if (code == 3) {
+    m = kr_xcalloc(1, sizeof *m);
+    m->fd = -1;
+    m->unsupported = cpu_not_yet(words.data);
+    rc = 0;
+  } else if (code == 0 && !image.toobig && image.len >= KR_PAGE) {
+    m = kr_xcalloc(1, sizeof *m);
+    memcpy(&m->image, image.data, sizeof m->image);
+    m->shared_limit = c->shared_limit;
+    m->fd = cpu_memory_file("image", image.data, image.len);
+    rc = m->fd >= 0 && m->image.version == KR_IMAGE_VERSION ? 0 : -1;
+    if (rc)
+      kr_err_set(err, "%s is of another version", dev->cpucc);
+  } else {
+    kr_err_set(err, "%s", words.len ? words.data : "kevin-cpucc failed");
+    size_t n = strlen(err ? err->text : "");
+    while (err && n && err->text[n - 1] == '\n')
+      err->text[--n] = '\0';
+  }
+out:
+  if (rc) {
+    cpu_module_free(dev, m);
+    m = NULL;
+  }
+  *out = m;
+  if (in >= 0)
+    close(in);
+  for (size_t i = 0; argv[i]; i++)
+    free(argv[i]);
+  free(argv);
+  kr_bytes_release(&unit);
+  kr_bytes_release(&image);
+  kr_bytes_release(&words);
+  return rc;
+}
+
+static struct kr_hash cpu_module_hash(struct kr_device *dev, const struct kr_module *m)
+{
+  (void)dev;
+  struct kr_hash h;
+  _Static_assert(sizeof h.bytes == sizeof m->image.hash, "one kind of hash");
+  memcpy(h.bytes, m->image.hash, sizeof h.bytes);
+  return h;
+}
+
+static int cpu_module_resources(struct kr_device *dev, struct kr_module *m,
+                                const struct kr_launch *launch, struct kr_resources *out)
+{
+  (void)dev;
+  (void)m;
+  (void)launch;
+  // Registers and occupancy are a GPU's; there is no model of them here.
+  *out = (struct kr_resources){-1, -1, -1, -1, KR_MAX_THREADS, 0};
+  return 0;
+}
+
+// --- data ---
+
+static uint64_t cpu_pages(uint64_t n) { return (n + KR_PAGE - 1) / KR_PAGE * KR_PAGE; }
+
+static void cpu_dataset_free(struct kr_device *dev, struct kr_dataset *d)
+{
+  (void)dev;
+  if (!d)
+    return;
+  if (d->job)
+    munmap(d->job, d->bytes);
+  if (d->fd >= 0)
+    close(d->fd);
+  free(d);
+}
+
+static int cpu_load(struct kr_device *dev, const struct kr_instance *in, struct kr_dataset **out,
+                    struct kr_err *err)
+{
+  if (in->n_buffers > KR_MAX_BUFFERS)
+    return kr_err_set(err, "more than %d buffers are not there yet on the CPU back end",
+                      KR_MAX_BUFFERS);
+  struct kr_dataset *d = kr_xcalloc(1, sizeof *d);
+  d->in = in;
+  d->bytes = cpu_pages(sizeof *d->job);
+  for (size_t i = 0; i < in->n_buffers; i++)
+    d->bytes += in->buffers[i].null ? 0 : cpu_pages(in->buffers[i].bytes);
+  d->fd = memfd_create("job", MFD_CLOEXEC);
+  if (d->bytes > dev->facts.memory_bytes) {
+    kr_err_set(err, "the buffers take %zu MiB, more than this machine can spare",
+               d->bytes >> 20);
+    goto failed;
+  }
+  if (d->fd < 0 || ftruncate(d->fd, (off_t)d->bytes)) {
+    kr_err_errno(err, "cannot make %zu MiB of memory for buffers", d->bytes >> 20);
+    goto failed;
+  }
+  void *p = mmap(NULL, d->bytes, PROT_READ | PROT_WRITE, MAP_SHARED, d->fd, 0);
+  if (p == MAP_FAILED) {
+    kr_err_errno(err, "cannot map %zu MiB of buffers", d->bytes >> 20);
+    goto failed;
+  }
+  d->job = p;
+  *out = d;
+  return 0;
+failed:
+  cpu_dataset_free(dev, d);
+  return -1;
+}
+
+// --- running ---
+
+// How far into its pages a buffer starts.
+static uint64_t cpu_offset(const struct kr_buffer *b, enum kr_placement placement, uint64_t mapped)
+{
+  uint64_t align = b->align ? b->align : 1;
+  // Where the pointer's element 0 would be if the buffer started a page.
+  uint64_t zero = (uint64_t)0 - (uint64_t)b->start * b->type->size;
+  switch (placement) {
+  case KR_PLACE_START: {
+    uint64_t off = (align - zero % align) % align;
+    return off <= mapped - b->bytes ? off : 0;
+  }
+  case KR_PLACE_ALIGN: {
+    uint64_t last = mapped - b->bytes;
+    uint64_t over = (last + zero) % align;
+    return over <= last ? last - over : last;
+  }
+  default:
+    return mapped - b->bytes;
+  }
+}
+
+struct cpu_layout {
+  uint64_t data[KR_MAX_BUFFERS];   // address of the first element
+  unsigned char *here[KR_MAX_BUFFERS]; // its pages in this process
+  uint64_t offset[KR_MAX_BUFFERS]; // of the first element in its pages
+};
+
+// Everything a run starts from, written anew: nothing of an earlier run stays.
+static int cpu_prepare(struct kr_dataset *d, const struct kr_run_options *o, unsigned timeout_ms,
+                       bool reversed, struct cpu_layout *lay, struct kr_err *err)
+{
+  const struct kr_instance *in = d->in;
+  const struct kr_contract *c = in->contract;
+  struct kr_job *job = d->job;
+  memset(job, 0, sizeof *job);
+  job->version = KR_IMAGE_VERSION;
+  job->reversed = reversed;
+  memcpy(job->grid, o->launch.grid, sizeof job->grid);
+  memcpy(job->block, o->launch.block, sizeof job->block);
+  job->shared_bytes = o->launch.shared_bytes;
+  job->cpu_seconds = timeout_ms / 1000 + 2;
+  job->file_bytes = d->bytes;
+  job->noise = in->seed * 2 + reversed + o->poison;
+  if (getrandom(&job->nonce, sizeof job->nonce, 0) != sizeof job->nonce)
+    return kr_err_errno(err, "no random numbers");
+  job->nonce |= 1;
+  uint64_t at = KR_BUFFERS_BASE, file = cpu_pages(sizeof *job);
+  job->n_buffers = (uint32_t)in->n_buffers;
+  for (size_t i = 0; i < in->n_buffers; i++) {
+    const struct kr_buffer *b = &in->buffers[i];
+    uint64_t mapped = b->null ? 0 : cpu_pages(b->bytes);
+    at += KR_BUFFER_GUARD;
+    job->buffers[i] = (struct kr_job_buffer){at, mapped, file};
+    lay->here[i] = (unsigned char *)job + file;
+    lay->offset[i] = mapped ? cpu_offset(b, o->placement, mapped) : 0;
+    lay->data[i] = at + lay->offset[i];
+    if (mapped) {
+      memset(lay->here[i], o->poison, lay->offset[i]);
+      if (b->init)
+        memcpy(lay->here[i] + lay->offset[i], b->init, b->bytes);
+      else
+        memset(lay->here[i] + lay->offset[i], o->poison, b->bytes);
+      memset(lay->here[i] + lay->offset[i] + b->bytes, o->poison,
+             mapped - lay->offset[i] - b->bytes);
+    }
+    file += mapped;
+    at += mapped + KR_BUFFER_GUARD;
+  }
+  uint32_t used = 0;
+  job->n_params = (uint32_t)c->n_params;
+  for (size_t i = 0; i < c->n_params; i++) {
+    const struct kr_param *p = &c->params[i];
+    uint32_t align = p->align > 16 ? (uint32_t)p->align : 16;
+    used = (used + align - 1) / align * align;
+    if (i >= sizeof job->param_at / sizeof *job->param_at || p->size > KR_MAX_PARAM_BYTES - used)
+      return kr_err_set(err, "`%s` has too many parameters", c->kernel);
+    job->param_at[i] = used;
+    memcpy(job->params + used, in->params[i], p->size);
+    used += (uint32_t)p->size;
+  }
+  for (size_t i = 0; i < in->n_slots; i++) {
+    const struct kr_pointer_slot *s = &in->slots[i];
+    uint64_t value = 0;
+    if (s->buffer != SIZE_MAX && !in->buffers[s->buffer].null) {
+      const struct kr_buffer *b = &in->buffers[s->buffer];
+      value = lay->data[s->buffer] + (uint64_t)(s->element - b->start) * b->type->size;
+    }
+    memcpy(job->params + job->param_at[s->param] + s->offset, &value, sizeof value);
+  }
+  return 0;
+}
+
+static double cpu_now_ms(void)
+{
+  struct timespec t;
+  clock_gettime(CLOCK_MONOTONIC, &t);
+  return (double)t.tv_sec * 1e3 + (double)t.tv_nsec / 1e6;
+}
+
+static bool cpu_gap_is(const unsigned char *p, uint64_t n, unsigned char poison)
+{
+  for (uint64_t i = 0; i < n; i++)
+    if (p[i] != poison)
+      return false;
+  return true;
+}
+
+// Copies out what the first run left, gaps checked.
+static void cpu_take(const struct kr_dataset *d, const struct cpu_layout *lay,
+                     unsigned char poison, struct kr_run_result *r)
+{
+  const struct kr_instance *in = d->in;
+  r->n_buffers = in->n_buffers;
+  r->after = kr_xcalloc(in->n_buffers ? in->n_buffers : 1, sizeof *r->after);
+  for (size_t i = 0; i < in->n_buffers; i++) {
+    const struct kr_buffer *b = &in->buffers[i];
+    if (b->null || !b->bytes)
+      continue;
+    r->after[i] = kr_xmalloc(b->bytes);
+    memcpy(r->after[i], lay->here[i] + lay->offset[i], b->bytes);
+    uint64_t behind = lay->offset[i] + b->bytes;
+    if (!r->gap_written &&
+        (!cpu_gap_is(lay->here[i], lay->offset[i], poison) ||
+         !cpu_gap_is(lay->here[i] + behind, cpu_pages(b->bytes) - behind, poison))) {
+      r->gap_written = true;
+      r->gap_buffer = i;
+    }
+  }
+}
+
+// The second run, reversed, must have left the same.
+static void cpu_compare(const struct kr_dataset *d, const struct cpu_layout *lay,
+                        struct kr_run_result *r)
+{
+  const struct kr_instance *in = d->in;
+  for (size_t i = 0; i < in->n_buffers; i++) {
+    const struct kr_buffer *b = &in->buffers[i];
+    const unsigned char *now = lay->here[i] + lay->offset[i];
+    if (!r->after[i] || !memcmp(r->after[i], now, b->bytes))
+      continue;
+    size_t k = 0;
+    while (r->after[i][k] == now[k])
+      k++;
+    struct kr_bytes place;
+    kr_bytes_init(&place, 4096);
+    kr_buffer_place(in, i, (int64_t)(k / b->type->size), &place);
+    snprintf(r->text, sizeof r->text,
+             "`%s` differs when the threads run in another order: a race, or shared memory is "
+             "read before anything is written there",
+             place.data);
+    kr_bytes_release(&place);
+    r->status = KR_RUN_FAULT;
+    return;
+  }
+}
+
+// What a GPU's driver would refuse.
+static bool cpu_launch_refused(const struct kr_module *m, const struct kr_launch *l,
+                               struct kr_run_result *r)
+{
+  uint64_t threads = (uint64_t)l->block[0] * l->block[1] * l->block[2];
+  uint64_t shared = (uint64_t)l->shared_bytes + m->image.static_shared_bytes;
+  int64_t limit = m->shared_limit > KR_STATIC_SHARED_MAX ? m->shared_limit : KR_STATIC_SHARED_MAX;
+  if (limit > KR_SHARED_MAX)
+    limit = KR_SHARED_MAX;
+  if (m->unsupported) {
+    r->status = KR_RUN_UNSUPPORTED;
+    snprintf(r->text, sizeof r->text, "%s", m->unsupported);
+  } else if (l->cooperative) {
+    r->status = KR_RUN_UNSUPPORTED;
+    snprintf(r->text, sizeof r->text, "a cooperative launch is not there yet on the CPU back end");
+  } else if (!threads || threads > KR_MAX_THREADS || l->block[0] > 1024 || l->block[1] > 1024 ||
+             l->block[2] > 64) {
+    r->status = KR_RUN_LAUNCH_FAILED;
+    snprintf(r->text, sizeof r->text, "a block of %u x %u x %u threads cannot be launched",
+             l->block[0], l->block[1], l->block[2]);
+  } else if (l->grid[0] > INT_MAX || l->grid[1] > 65535 || l->grid[2] > 65535) {
+    r->status = KR_RUN_LAUNCH_FAILED;
+    snprintf(r->text, sizeof r->text, "a grid of %u x %u x %u blocks cannot be launched",
+             l->grid[0], l->grid[1], l->grid[2]);
+  } else if (shared > (uint64_t)limit) {
+    r->status = KR_RUN_LAUNCH_FAILED;
+    snprintf(r->text, sizeof r->text,
+             "the launch wants %llu bytes of shared memory (%u static), at most %lld are allowed",
+             (unsigned long long)shared, m->image.static_shared_bytes, (long long)limit);
+  } else {
+    return false;
+  }
+  return true;
+}
+
+static int cpu_run_once(struct kr_device *dev, struct kr_module *m, struct kr_dataset *d,
+                        const struct cpu_layout *lay, unsigned timeout_ms,
+                        struct kr_run_result *r, struct kr_err *err)
+{
+  char *argv[] = {(char *)"kevin-simt", NULL};
+  struct child child = {.program = dev->simt, .argv = argv, .in = -1, .fd3 = d->fd, .fd4 = m->fd,
+                        .timeout_ms = timeout_ms};
+  if (child_run(&child, err))
+    return -1;
+  return report_end(d->job, &m->image, d->in, lay->data, child.status, child.late, timeout_ms, r,
+                    err);
+}
+
+static int cpu_run(struct kr_device *dev, struct kr_module *m, struct kr_dataset *d,
+                   const struct kr_run_options *options, struct kr_run_result *r,
+                   struct kr_err *err)
+{
+  memset(r, 0, sizeof *r);
+  const struct kr_launch *l = &options->launch;
+  unsigned timeout_ms = options->timeout_ms ? options->timeout_ms : dev->timeout_ms;
+  if (cpu_launch_refused(m, l, r))
+    return 0;
+  struct cpu_layout *lay = kr_xcalloc(1, sizeof *lay);
+  bool empty = !l->grid[0] || !l->grid[1] || !l->grid[2];
+  bool twice = !(m->image.flags & KR_IMAGE_UNORDERED) &&
+               (uint64_t)l->block[0] * l->block[1] * l->block[2] > 1;
+  int rc = -1;
+  for (int pass = 0; pass < (twice && !empty ? 2 : 1); pass++) {
+    if (cpu_prepare(d, options, timeout_ms, pass == 1, lay, err))
+      goto out;
+    double start = cpu_now_ms();
+    if (!empty && cpu_run_once(dev, m, d, lay, timeout_ms, r, err))
+      goto out;
+    if (pass == 0)
+      r->wall_ms = cpu_now_ms() - start;
+    if (r->status != KR_RUN_OK)
+      break;
+    if (pass == 0)
+      cpu_take(d, lay, options->poison, r);
+    else
+      cpu_compare(d, lay, r);
+  }
+  rc = 0;
+out:
+  free(lay);
+  return rc;
+}
+
+const struct kr_backend kr_backend_cpu = {
+    .name = "cpu",
+    .can_time = false,
+    .open = cpu_open,
+    .close = cpu_close,
+    .facts = cpu_facts,
+    .compile = cpu_compile,
+    .module_free = cpu_module_free,
+    .module_hash = cpu_module_hash,
+    .module_resources = cpu_module_resources,
+    .load = cpu_load,
+    .dataset_free = cpu_dataset_free,
+    .run = cpu_run,
+    .time = NULL,
+};
