@@ -70,6 +70,7 @@ struct kr_time_options {
   unsigned budget_ms;    // stop early after this; 0: never
   uint64_t seed;         // order of the blocks, placement of the copies
   bool random_offsets;   // allocate anew at random offsets
+  bool keep_after;       // bring outputs back whatever their size (kr_time_result.a_after)
 };
 
 struct kr_time_result {
@@ -80,7 +81,8 @@ struct kr_time_result {
   double warm_a_us, warm_b_us; // 0 when not measured
   // What inout and out buffers held after one more batch of each, on a copy
   // drawn at random; NULL for the others. Owned. For a kernel that computes
-  // when it is checked and not when it is timed.
+  // when it is checked and not when it is timed. NULL when they are larger than
+  // 16 MiB together and `keep_after` was not set.
   unsigned char **a_after, **b_after;
   size_t n_buffers;
   bool device_lost; // nothing more can run in this process

@@ -172,6 +172,34 @@ static bool is_shared_constant(const char *name)
   return !strncmp(name, prefix, sizeof prefix - 1) && !strchr(name + sizeof prefix - 1, '.');
 }
 
+// A kernel's attributes are a list of (format, attribute, value) entries; one
+// whose format says so carries its own length.
+static void read_params(const struct image *im, size_t section, struct cubin_facts *out)
+{
+  enum { FORMAT_SIZED = 4, KPARAM_INFO = 0x17, SIZE_SHIFT = 18 };
+  const Elf64_Shdr *s = &im->sections[section];
+  const unsigned char *data = section ? contents(im, s) : NULL;
+  for (size_t at = 0; data && at + 4 <= s->sh_size;) {
+    uint16_t size = 0, ordinal = 0;
+    uint32_t word = 0;
+    if (data[at] != FORMAT_SIZED) {
+      at += 4;
+      continue;
+    }
+    memcpy(&size, data + at + 2, sizeof size);
+    if (size > s->sh_size - at - 4)
+      return;
+    if (data[at + 1] == KPARAM_INFO && size >= 12) { // index, ordinal, offset, size
+      memcpy(&ordinal, data + at + 8, sizeof ordinal);
+      memcpy(&word, data + at + 12, sizeof word);
+      if (ordinal < CUBIN_MAX_PARAMS)
+        out->param_sizes[ordinal] = word >> SIZE_SHIFT;
+      out->n_params++;
+    }
+    at += 4 + (size_t)size;
+  }
+}
+
 int cubin_read(const unsigned char *bytes, size_t len, const char *kernel,
                struct cubin_facts *out, struct kr_err *err)
 {
@@ -193,6 +221,10 @@ int cubin_read(const unsigned char *bytes, size_t len, const char *kernel,
   while (w.head < w.tail)
     add_section(&w, w.queue[w.head++]);
   out->code = kr_hasher_end(&w.hash);
+
+  memset(out->param_sizes, 0, sizeof out->param_sizes);
+  out->n_params = 0;
+  read_params(&im, section_of(&im, ".nv.info.", kernel), out);
 
   out->has_state = false;
   for (size_t i = 0; i < im.n_symbols; i++) {

@@ -9,6 +9,8 @@
 
 // What a cubin (an ELF file) says about a kernel.
 
+enum { CUBIN_MAX_PARAMS = 256 };
+
 struct cubin_facts {
   // Of the machine code of the kernel and of everything it reaches, of the
   // constants and initial data it reads, and of its shared memory's size.
@@ -18,6 +20,10 @@ struct cubin_facts {
   // The module has device variables that a kernel can write and that live from
   // launch to launch.
   bool has_state;
+  // Bytes of each parameter, in order. More than CUBIN_MAX_PARAMS are counted
+  // but not kept.
+  size_t n_params;
+  unsigned param_sizes[CUBIN_MAX_PARAMS];
 };
 
 // Returns -1 with a sentence when the bytes are no cubin or lack the kernel.

@@ -35,11 +35,15 @@ bool device_error_is_sticky(CUresult r)
   }
 }
 
+// A context that is lost takes the whole process along: the next one fails with
+// the same error.
+static bool process_lost;
+
 void device_lose(struct kr_device *dev, const char *why)
 {
   if (dev->lost)
     return;
-  dev->lost = true;
+  dev->lost = process_lost = true;
   snprintf(dev->lost_why, sizeof dev->lost_why, "%s", why);
 }
 
@@ -273,6 +277,8 @@ static int open_context(struct kr_device *dev, int ordinal, struct kr_err *err)
       libcuda_check(cu, cu->cuMemHostAlloc(&staging, STAGING_BYTES, 0), "cuMemHostAlloc", err))
     return -1;
   dev->staging = staging;
+  // No kernel may reserve part of L2 for itself; devices without it say so here.
+  cu->cuCtxSetLimit(CU_LIMIT_PERSISTING_L2_CACHE_SIZE, 0);
   return 0;
 }
 
@@ -282,6 +288,10 @@ static int cuda_open(const struct kr_backend_options *options, struct kr_device 
   struct kr_device *dev = kr_xcalloc(1, sizeof *dev);
   dev->timeout_ms = options && options->timeout_ms ? options->timeout_ms : 10000;
   double start = device_now_ms();
+  if (process_lost) {
+    free(dev);
+    return kr_err_set(err, "a fault lost the GPU for this process; only a new process can use it");
+  }
   dev->cu = libcuda_open(err);
   if (!dev->cu || nvrtc_compiler_open(&dev->nvrtc, options ? options->cuda_path : NULL, err) ||
       open_context(dev, options ? options->device : 0, err) || open_tools(dev, err)) {

@@ -42,6 +42,28 @@ static int load(struct kr_device *dev, struct kr_module *m, struct kr_err *err)
   return 0;
 }
 
+// cuLaunchKernel reads as many bytes from each parameter as the machine code
+// says, so a kernel whose parameters are not the contract's must not get there.
+static bool params_match(const struct kr_contract *c, const struct cubin_facts *f,
+                         struct kr_bytes *log)
+{
+  if (f->n_params != c->n_params || f->n_params > CUBIN_MAX_PARAMS) {
+    kr_bytes_addf(log, "variant.cu: error: the kernel has %zu parameters, the contract %zu\n",
+                  f->n_params, c->n_params);
+    return false;
+  }
+  for (size_t i = 0; i < c->n_params; i++)
+    if (f->param_sizes[i] != c->params[i].size) {
+      kr_bytes_addf(log,
+                    "variant.cu: error: parameter %zu of the kernel has %u bytes, the "
+                    "contract's `%s` %zu\n",
+                    i + 1, f->param_sizes[i], c->params[i].name ? c->params[i].name : "",
+                    c->params[i].size);
+      return false;
+    }
+  return true;
+}
+
 int module_compile(struct kr_device *dev, const struct kr_contract *c, const char *text,
                    size_t len, struct kr_module **out, struct kr_bytes *log, struct kr_err *err)
 {
@@ -55,10 +77,15 @@ int module_compile(struct kr_device *dev, const struct kr_contract *c, const cha
     free(m);
     return rc;
   }
-  if (cubin_read(m->code.cubin, m->code.len, m->code.lowered, &m->cubin, err) ||
-      load(dev, m, err)) {
+  if (cubin_read(m->code.cubin, m->code.len, m->code.lowered, &m->cubin, err))
+    rc = -1;
+  else if (!params_match(c, &m->cubin, log))
+    rc = 1;
+  else
+    rc = load(dev, m, err);
+  if (rc) {
     module_free(dev, m);
-    return -1;
+    return rc;
   }
   *out = m;
   return 0;

@@ -36,9 +36,7 @@ void run_params_make(struct run_params *p, const struct kr_instance *in, const C
   p->blocks = kr_xcalloc(p->n + 1, sizeof *p->blocks);
   p->pointers = kr_xcalloc(p->n + 1, sizeof *p->pointers);
   for (size_t i = 0; i < p->n; i++) {
-    // cuLaunchKernel reads the size it knows from the machine code; a little
-    // room behind keeps a contract that is wrong from reading foreign memory.
-    p->blocks[i] = kr_xcalloc(c->params[i].size + 64, 1);
+    p->blocks[i] = kr_xcalloc(c->params[i].size + 1, 1);
     memcpy(p->blocks[i], in->params[i], c->params[i].size);
     p->pointers[i] = p->blocks[i];
   }

@@ -34,6 +34,7 @@ enum {
   EVENTS_A_BLOCK = 8,
   OFFSET_UNIT = 512,
   OFFSET_MAX = 64 << 10,
+  KEPT_MAX = 16 << 20,
   WARM_LAUNCHES = 20,
   WARM_BATCHES = 3
 };
@@ -455,11 +456,17 @@ out:
 }
 
 // One more batch, told by nothing from those before it, whose results are kept.
-static int run_kept(struct timing *t, const struct batch *b, unsigned char ***out,
-                    struct kr_err *err)
+static int run_kept(struct timing *t, const struct batch *b, const struct kr_time_options *o,
+                    unsigned char ***out, struct kr_err *err)
 {
   const struct kr_instance *in = t->d->in;
   struct cuda_copies *c = t->d->copies;
+  size_t bytes = 0;
+  for (size_t i = 0; i < in->n_buffers; i++)
+    if (has_memory(&in->buffers[i]) && in->buffers[i].role != KR_IN)
+      bytes += in->buffers[i].bytes;
+  if (bytes > KEPT_MAX && !o->keep_after)
+    return 0;
   unsigned copy = (unsigned)(rng_next(&t->rng) % b->launches);
   *out = kr_xcalloc(in->n_buffers + 1, sizeof **out);
   if (position_put(t, b, t->events[0], t->events[1], err) ||
@@ -540,8 +547,8 @@ int time_pair(struct kr_device *dev, struct kr_module *a, struct kr_module *b,
   if (!failed)
     look_at_clocks(dev, before, result, lock >= 0);
   result->n_buffers = d->in->n_buffers;
-  if (failed || run_kept(&t, &t.a, &result->a_after, err) ||
-      run_kept(&t, &t.b, &result->b_after, err) ||
+  if (failed || run_kept(&t, &t.a, o, &result->a_after, err) ||
+      run_kept(&t, &t.b, o, &result->b_after, err) ||
       (t.once_us * WARM_LAUNCHES < 2e5 &&
        (run_warm(&t, &t.a, &result->warm_a_us, err) ||
         run_warm(&t, &t.b, &result->warm_b_us, err)))) {

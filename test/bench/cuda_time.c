@@ -4,6 +4,7 @@
 // Every line is one pair: the geometric mean over processes of a process's
 // median ratio, the spread of that over processes, and the time spent. Each
 // process is fresh, as in a confirmation.
+#include <malloc.h>
 #include <time.h>
 
 #include "evaluator/base/log.h"
@@ -171,6 +172,12 @@ static int one_process(int index, struct figures *out)
 // What one candidate costs in a warm worker: compile, a check, search timing.
 static void judgement(void)
 {
+  // As in a worker: memory that comes and goes with every run stays mapped.
+  if (getenv("KEVIN_BENCH_MALLOPT")) {
+    mallopt(M_MMAP_THRESHOLD, 32 << 20);
+    mallopt(M_TRIM_THRESHOLD, 1 << 30);
+    mallopt(M_TOP_PAD, 64 << 20);
+  }
   struct kr_device *dev = sample_open();
   struct line l = lines[3];
   struct sample s;
@@ -259,6 +266,11 @@ int main(int argc, char **argv)
     printf("%-24s %9.2f %9.2f %8.4f %8.3f %8.3f %7u %6u %8.1f\n", lines[i].label, first->a_us,
            first->b_us, exp(mean), 100 * sd, first->warm_ratio, first->copies, first->launches,
            ms / count);
+    printf("    ratios:");
+    for (int p = 0; p < processes; p++)
+      if (all[(size_t)p * n + i].ratio > 0)
+        printf(" %.4f", all[(size_t)p * n + i].ratio);
+    printf("\n");
   }
   fflush(NULL);
   pid_t pid = fork();

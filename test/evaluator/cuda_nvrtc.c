@@ -238,6 +238,23 @@ static void a_real_change_changes_the_hash(void)
               " x[0] = s[x[3]]; }\n"));
 }
 
+static void parameters_are_measured(void)
+{
+  struct outcome o = compile(
+      "k",
+      "struct s { int a; double b; char c[100]; };\n"
+      "__global__ void k(int n, s v, const float *x, short q, float4 f) { *(float *)x = v.b; }\n",
+      NULL);
+  static const unsigned want[] = {4, 120, 8, 2, 16};
+  CHECK_INT(o.facts.n_params, 5);
+  for (size_t i = 0; i < 5; i++)
+    CHECK_INT(o.facts.param_sizes[i], want[i]);
+  release(&o);
+  o = compile("k", "__global__ void k() {}\n", NULL);
+  CHECK_INT(o.facts.n_params, 0);
+  release(&o);
+}
+
 static void state_is_seen(void)
 {
   struct outcome o = compile("saxpy", saxpy, NULL);
@@ -321,6 +338,7 @@ int main(void)
   toolkit_headers_are_found();
   names_and_layout_do_not_change_the_hash();
   a_real_change_changes_the_hash();
+  parameters_are_measured();
   state_is_seen();
   broken_machine_code_is_refused();
   what_cannot_be_is_told();

@@ -1,5 +1,5 @@
 // RUN: %unit/cuda_run
-// REQUIRES: cuda-device
+// REQUIRES: cuda-device, cuda-build
 #include "cuda_sample.h"
 
 static const char saxpy_text[] =
@@ -170,11 +170,89 @@ static void a_failed_assert_is_a_fault(void)
 static void float4_on_an_odd_end_is_misaligned(void)
 {
   static const char body[] = "((float4 *)y)[0] = make_float4(1, 2, 3, 4);";
-  check_fault(run_body(body, 1001, KR_INOUT, KR_PLACE_END, 1), "MISALIGNED");
-  // ... but as the program itself would allocate it there is nothing wrong.
+  // As the program itself would allocate it there is nothing wrong.
   struct kr_run_result r = run_body(body, 1001, KR_INOUT, KR_PLACE_ALIGN, 1);
   CHECK_INT(r.status, KR_RUN_OK);
   CHECK(!r.gap_written);
+  check_fault(run_body(body, 1001, KR_INOUT, KR_PLACE_END, 1), "MISALIGNED");
+  // From then on this process is told so, and not with the old error's name.
+  struct kr_err err = {0};
+  struct kr_device *dev = NULL;
+  CHECK_INT(kr_backend_cuda.open(&(struct kr_backend_options){0}, &dev, &err), -1);
+  CHECK(strstr(err.text, "new process") != NULL);
+}
+
+static void a_promised_alignment_holds_at_the_end(void)
+{
+  static const char text[] = "__global__ void k(float *y) { ((float4 *)y)[0] = make_float4(1, 2, "
+                             "3, 4); if (threadIdx.x) y[1001] = 1; }\n";
+  struct kr_device *dev = sample_open();
+  struct sample s;
+  float *y = sample_floats(1001, 0, 0);
+  sample_init(&s, "k");
+  sample_pointer(&s, KR_INOUT, 4, 1001, y)->align = 16;
+  s.sections[0].align = (char *)(uintptr_t)"16";
+  struct kr_module *m = sample_compile(dev, &s, text);
+  struct kr_run_result r = run(dev, m, &s, sample_launch(1, 1, 0), KR_PLACE_END, 3);
+  CHECK_INT(r.status, KR_RUN_OK);
+  CHECK(!r.gap_written);
+  kr_run_result_release(&r);
+  // The gap of less than 16 bytes that the promise leaves is watched.
+  r = run(dev, m, &s, sample_launch(1, 2, 0), KR_PLACE_END, 3);
+  CHECK_INT(r.status, KR_RUN_OK);
+  CHECK(r.gap_written);
+  kr_backend_cuda.close(dev);
+}
+
+static void cooperative_launches_wait_for_all_blocks(void)
+{
+  static const char text[] =
+      "#include <cooperative_groups.h>\n"
+      "__global__ void k(int *sum, int *out)\n"
+      "{ if (!threadIdx.x) atomicAdd(sum, 1);\n"
+      "  cooperative_groups::this_grid().sync();\n"
+      "  if (!threadIdx.x) out[blockIdx.x] = *(volatile int *)sum; }\n";
+  struct kr_device *dev = sample_open();
+  struct sample s;
+  int zero = 0;
+  sample_init(&s, "k");
+  sample_pointer(&s, KR_INOUT, 4, 1, &zero);
+  sample_pointer(&s, KR_OUT, 4, 64, NULL);
+  struct kr_module *m = sample_compile(dev, &s, text);
+  struct kr_launch l = sample_launch(64, 128, 0);
+  l.cooperative = true;
+  struct kr_run_result r = run(dev, m, &s, l, KR_PLACE_END, 3);
+  CHECK_INT(r.status, KR_RUN_OK);
+  CHECK(r.after && ((int *)r.after[1])[0] == 64 && ((int *)r.after[1])[63] == 64);
+  kr_run_result_release(&r);
+  l.grid[0] = 100000;
+  r = run(dev, m, &s, l, KR_PLACE_END, 3);
+  CHECK_INT(r.status, KR_RUN_LAUNCH_FAILED);
+  CHECK(strstr(r.text, "COOPERATIVE") != NULL);
+  kr_backend_cuda.close(dev);
+}
+
+static void other_parameters_are_refused(void)
+{
+  struct kr_device *dev = sample_open();
+  struct sample s;
+  saxpy_sample(&s, 64);
+  static const char *const texts[] = {
+      "__global__ void saxpy(int n, float a, const float *x) {}\n",
+      "__global__ void saxpy(int n, double a, const float *x, float *y) {}\n",
+      "__global__ void saxpy(int n, float a, const float *x, float *y, int more) {}\n"};
+  for (size_t i = 0; i < 3; i++) {
+    struct kr_bytes log;
+    struct kr_err err = {0};
+    struct kr_module *m = NULL;
+    kr_bytes_init(&log, 1 << 16);
+    CHECK_INT(kr_backend_cuda.compile(dev, &s.contract, texts[i], strlen(texts[i]), &m, &log,
+                                      &err),
+              1);
+    CHECK(strstr(log.data, "parameter") != NULL);
+    kr_bytes_release(&log);
+  }
+  kr_backend_cuda.close(dev);
 }
 
 static void outputs_are_poisoned(void)
@@ -401,8 +479,8 @@ static void facts_and_resources_are_told(void)
   sample_init(&t, "k");
   sample_pointer(&t, KR_OUT, 4, 64, NULL);
   m = sample_compile(dev, &t,
-                     "__global__ void k(int *y) { int a[64];\n"
-                     "  for (int i = 0; i < 64; i++) a[i] = y[i];\n"
+                     "__global__ void k(int *y) { volatile int a[64];\n"
+                     "  for (int i = 0; i < 64; i++) a[i] = y[i] * i;\n"
                      "  y[0] = a[y[1] & 63]; }\n");
   CHECK_INT(kr_backend_cuda.module_resources(dev, m, NULL, &r), 0);
   CHECK(r.local_bytes >= 256);
@@ -431,6 +509,9 @@ int main(void)
   IN_CHILD(a_trap_is_a_fault);
   IN_CHILD(a_failed_assert_is_a_fault);
   IN_CHILD(float4_on_an_odd_end_is_misaligned);
+  IN_CHILD(a_promised_alignment_holds_at_the_end);
+  IN_CHILD(cooperative_launches_wait_for_all_blocks);
+  IN_CHILD(other_parameters_are_refused);
   IN_CHILD(outputs_are_poisoned);
   IN_CHILD(shared_memory_needs_leave);
   IN_CHILD(launch_bounds_limit_the_block);

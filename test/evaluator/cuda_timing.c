@@ -1,5 +1,5 @@
 // RUN: %unit/cuda_timing
-// REQUIRES: cuda-device
+// REQUIRES: cuda-device, cuda-build
 #include "cuda_sample.h"
 
 static const char saxpy_text[] =
@@ -75,7 +75,8 @@ static void a_kernel_is_as_fast_as_itself(void)
     struct kr_module *a = sample_compile(dev, &s, saxpy_text);
     struct kr_module *b = sample_compile(dev, &s, saxpy_text);
     struct kr_dataset *d = load(dev, &s);
-    struct kr_time_options o = {.pairs = 40, .seed = 7 + k, .random_offsets = k & 1};
+    struct kr_time_options o = {.pairs = 40, .seed = 7 + k, .random_offsets = k & 1,
+                                .keep_after = true};
     o.launch_a = o.launch_b = sample_launch((unsigned)(n + 255) / 256, 256, 0);
     struct kr_time_result r = time_them(dev, a, b, d, &o);
     CHECK_INT(r.n, 40);
@@ -152,6 +153,7 @@ static void the_budget_ends_it(void)
   struct kr_time_result r = time_them(dev, a, b, d, &o);
   CHECK(r.n >= 3 && r.n < 1000);
   CHECK(median_ratio(&r) > 1.05);
+  CHECK(r.a_after == NULL || r.a_after[1] == NULL); // large, and not asked for
   kr_time_result_release(&r);
   kr_backend_cuda.close(dev);
 }
