@@ -9,6 +9,7 @@
 
 #include "../evaluator/base/lex.h"
 #include "../evaluator/base/mem.h"
+#include "unit.h"
 
 // What clang's CUDA wrappers lack and real kernels use. Only declarations: the
 // code is never generated from here. Templates stand for the overload sets, with
@@ -248,6 +249,7 @@ struct tu *tu_open(const struct tu_setup *setup, const char *path, const char *t
                    struct kr_err *err)
 {
   struct tu *tu = kr_xcalloc(1, sizeof *tu);
+  tu->given = kr_xstrdup(path);
   tu->path = tu_absolute(path);
   tu->project_dir = tu_absolute(setup->project_dir ? setup->project_dir : ".");
   tu->resource_dir = kr_xstrdup(setup->resource_dir ? setup->resource_dir : KR_CLANG_RESOURCE_DIR);
@@ -290,6 +292,8 @@ struct tu *tu_open_like(const struct tu *like, const char *text, size_t len, str
 
 int tu_reparse(struct tu *tu, const char *text, size_t len, struct kr_err *err)
 {
+  macros_free(tu->macros);
+  tu->macros = NULL;
   tu_take_text(tu, text, len);
   struct CXUnsavedFile files[3];
   char *names[2];
@@ -314,6 +318,7 @@ void tu_close(struct tu *tu)
     return;
   tu_close(tu->slice);
   facts_forget(tu->known);
+  macros_free(tu->macros);
   if (tu->unit)
     clang_disposeTranslationUnit(tu->unit);
   if (tu->index)
@@ -324,6 +329,7 @@ void tu_close(struct tu *tu)
     free(tu->args[i]);
   free(tu->args);
   free(tu->buffer);
+  free(tu->given);
   free(tu->path);
   free(tu->project_dir);
   free(tu->cuda_include);

@@ -32,7 +32,8 @@ struct tu {
   CXIndex index;
   CXTranslationUnit unit;
   CXFile file; // the main file
-  char *path;  // its name as clang knows it
+  char *given; // its name as the user spelt it
+  char *path;  // and as clang knows it, absolute
   struct kr_source src; // the text as the user has it
   char *project_dir;    // absolute, without a `/` at its end
   char *cuda_include;   // toolkit's header folder as clang spells it, NULL without one
@@ -45,8 +46,8 @@ struct tu {
   // The slice that was parsed last, with the same flags and name; slice.c opens it.
   struct tu *slice;
   struct facts_known *known; // what facts.c remembers of the slice in this unit
-  // Private to tu.c.
-  char *buffer;
+  struct macros *macros; // private to macros.c; void after the next parse
+  char *buffer; // what clang was given, as long as src.data
   unsigned parses;
 };
 

@@ -1,0 +1,64 @@
+#ifndef KR_PLUGIN_UNIT_H
+#define KR_PLUGIN_UNIT_H
+
+// How a parsed translation unit becomes struct kr_unit: inside kevin-parse only.
+// unit_make() does it all; each part below fills the fields it is named after.
+
+#include "tu.h"
+
+// Everything of plugin.h's struct kr_unit but slices, deps and constants. The
+// cursors of the kernels, in the order of u->kernels, go to `*cursors` (owned by
+// the caller) for those who continue.
+void unit_make(struct tu *tu, struct kr_unit *u, CXCursor **cursors);
+
+// types.c: name, size, align and leaves of a type, and of all it points to, into
+// k->types.
+void types_param(CXType type, struct kr_ptype *out, struct kr_pkernel *k);
+char *types_canonical(CXType type); // spelling without qualifiers. The caller frees.
+
+// names.c: body_names, and what follows from them: the identifiers of the
+// definition, of the user's device functions and constants it reaches, and of the
+// macros they name.
+struct names_fn {
+  CXCursor *items; // definitions, the kernel first
+  size_t n, cap;
+};
+// The kernel and every function with a body of the user's files that it reaches.
+void names_closure(struct tu *tu, CXCursor kernel, struct names_fn *out);
+void names_fill(struct tu *tu, const struct names_fn *fns, struct kr_pkernel *k);
+
+// uses.c: what the body does with its pointer parameters.
+void uses_fill(struct tu *tu, const struct names_fn *fns, struct kr_pkernel *k);
+
+// sites.c: launch sites of all kernels, and lost_launches.
+void sites_fill(struct tu *tu, const CXCursor *cursors, struct kr_unit *u);
+
+// geometry.c: grid, block and shared of one site, or geometry_error. `call` is the
+// launch, `config` the call of __cudaPushCallConfiguration in it, `function` the
+// definition around it.
+void geometry_read(struct tu *tu, CXCursor kernel, const struct kr_pkernel *k, CXCursor call,
+                   CXCursor config, CXCursor function, struct kr_psite *site);
+
+// constants.c: parses once more with a probe before each kernel. Every cursor is
+// void after. Always gives one constant a name asked; failure of the parse itself
+// is their `why`.
+void constants_fill(struct tu *tu, const struct kr_parse_wants *wants, size_t n,
+                    struct kr_unit *u);
+
+// macros.c: what the preprocessing record says.
+struct macros;
+struct macros *macros_of(struct tu *tu); // owned by the unit, made once a parse
+// The definition in force for `name` at the end of the unit, or a null cursor.
+CXCursor macros_definition(const struct macros *m, const char *name);
+// The user's macro whose body holds byte `offset` of `file`.
+CXCursor macros_around(const struct macros *m, CXFile file, size_t offset);
+// An expansion of the main file that covers byte `offset`, its name and arguments
+// included; the outermost. Null cursor when none.
+CXCursor macros_expansion_at(const struct macros *m, size_t offset);
+// The innermost one instead, as for `BLOCK` in `DIV_UP(n, BLOCK)`.
+CXCursor macros_use_at(const struct macros *m, size_t offset);
+// Text of a definition after its name (and parameters), and whether it has parameters.
+const char *macros_body(const struct tu *tu, CXCursor definition, size_t *len, bool *function_like);
+void macros_free(struct macros *m);
+
+#endif
