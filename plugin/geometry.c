@@ -517,7 +517,7 @@ static int geometry_macro(struct geometry *g, CXCursor c, struct kr_bytes *out)
   CXCursor use = macros_use_at(macros_of(g->tu), at.offset);
   if (clang_Cursor_isNull(use) || !tu_span(g->tu, use, &use_at) || use_at.offset != at.offset)
     return 1;
-  long long value;
+  long long value = 0;
   bool constant = geometry_value(c, &value);
   bool literal = clang_getCursorKind(c) == CXCursor_IntegerLiteral;
   char *name = tu_take(clang_getCursorSpelling(use));

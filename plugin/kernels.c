@@ -422,7 +422,7 @@ static void kernels_overloads(struct kr_unit *u)
 void unit_make(struct tu *tu, struct kr_unit *u, CXCursor **cursors)
 {
   memset(u, 0, sizeof *u);
-  u->file = kr_xstrdup(tu->path);
+  u->file = kr_xstrdup(tu->given);
   struct kr_diags diags = {NULL, 0, 0, 0};
   tu_diags(tu, &diags);
 

@@ -227,7 +227,11 @@ static const char *tu_code_text(int code)
 // The first parse of a unit whose text and command line are set.
 static int tu_start(struct tu *tu, unsigned options, struct kr_err *err)
 {
-  tu->index = clang_createIndex(0, 0);
+  // Preambles in memory: a killed process leaves no files behind.
+  CXIndexOptions index = {.Size = sizeof index, .StorePreamblesInMemory = 1};
+  tu->index = clang_createIndexWithOptions(&index);
+  if (!tu->index)
+    return kr_err_set(err, "libclang is older than 17");
   struct CXUnsavedFile files[3];
   char *names[2];
   unsigned n = tu_unsaved(tu, files, names);
@@ -263,7 +267,7 @@ struct tu *tu_open(const struct tu_setup *setup, const char *path, const char *t
   }
   tu_command_line(tu, setup);
   tu_take_text(tu, text, len);
-  if (tu_start(tu, 0, err)) {
+  if (tu_start(tu, setup->again ? CXTranslationUnit_CreatePreambleOnFirstParse : 0, err)) {
     tu_close(tu);
     return NULL;
   }
@@ -273,6 +277,7 @@ struct tu *tu_open(const struct tu_setup *setup, const char *path, const char *t
 struct tu *tu_open_like(const struct tu *like, const char *text, size_t len, struct kr_err *err)
 {
   struct tu *tu = kr_xcalloc(1, sizeof *tu);
+  tu->given = kr_xstrdup(like->given);
   tu->path = kr_xstrdup(like->path);
   tu->project_dir = kr_xstrdup(like->project_dir);
   tu->resource_dir = kr_xstrdup(like->resource_dir);

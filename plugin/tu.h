@@ -26,6 +26,7 @@ struct tu_setup {
   const char *arch;         // "sm_90"; NULL: that
   const char *const *flags; // vetted
   size_t n_flags;
+  bool again; // the text will be parsed again: precompile what leads it at once
 };
 
 struct tu {
