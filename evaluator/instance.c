@@ -237,7 +237,7 @@ static int plan_buffers(struct kr_instance *in, int64_t sms, struct kr_err *err)
   in->buffers = kr_xcalloc(c->n_sections + 1, sizeof *in->buffers);
   size_t *buffer_of = kr_xcalloc(c->n_sections + 1, sizeof *buffer_of);
   struct kr_buffer *own = kr_xcalloc(c->n_sections + 1, sizeof *own);
-  size_t total = 0, largest = 0;
+  size_t total = 0;
   int rc = -1;
   for (size_t i = 0; i < c->n_sections; i++) {
     struct kr_pointer_slot *slot = &in->slots[in->n_slots++];
@@ -265,8 +265,6 @@ static int plan_buffers(struct kr_instance *in, int64_t sms, struct kr_err *err)
       slot->buffer = in->n_buffers;
     buffer_of[i] = in->n_buffers;
     in->buffers[in->n_buffers++] = own[i];
-    if (own[i].bytes > own[largest].bytes)
-      largest = i;
     total += own[i].bytes;
     if (total > SIZE_MAX / 8) {
       kr_err_set(err, "the sections together overflow, in the case %s", in->label);
@@ -277,13 +275,6 @@ static int plan_buffers(struct kr_instance *in, int64_t sms, struct kr_err *err)
     if (k->fillings[i].kind == KR_FILLED_ALIAS &&
         point_into(in, &s, i, i, &own[i], buffer_of, err))
       goto out;
-  }
-  size_t have = (size_t)sysconf(_SC_PHYS_PAGES) * (size_t)sysconf(_SC_PAGESIZE);
-  if (total > have / 4 * 3) {
-    kr_err_set(err, "%.1f GB in section `%s` of %.1f GB in all; this machine has %.1f GB (%s)",
-               (double)own[largest].bytes / 1e9, c->sections[largest].path, (double)total / 1e9,
-               (double)have / 1e9, in->label);
-    goto out;
   }
   rc = 0;
 out:
@@ -312,10 +303,28 @@ static int check_pointers(const struct kr_contract *c, struct kr_err *err)
   return 0;
 }
 
+static int check_memory(const struct kr_instance *in, struct kr_err *err)
+{
+  size_t total = kr_instance_bytes(in), largest = 0;
+  size_t have = (size_t)sysconf(_SC_PHYS_PAGES) * (size_t)sysconf(_SC_PAGESIZE);
+  if (total <= have / 4 * 3)
+    return 0;
+  for (size_t i = 1; i < in->n_buffers; i++) {
+    if (in->buffers[i].bytes > in->buffers[largest].bytes)
+      largest = i;
+  }
+  const struct kr_buffer *b = &in->buffers[largest];
+  return kr_err_set(err, "%.1f GB in section `%s` of %.1f GB in all; this machine has %.1f GB (%s)",
+                    (double)b->bytes / 1e9, in->contract->sections[b->section].path,
+                    (double)total / 1e9, (double)have / 1e9, in->label);
+}
+
 static int fill_buffers(struct kr_instance *in, enum kr_distribution dist, int64_t sms,
                         struct kr_err *err)
 {
   const struct kr_contract *c = in->contract;
+  if (check_memory(in, err))
+    return -1;
   for (size_t i = 0; i < in->n_buffers; i++) {
     struct kr_buffer *b = &in->buffers[i];
     if (b->null || b->role == KR_OUT)
@@ -351,9 +360,9 @@ static int fill_buffers(struct kr_instance *in, enum kr_distribution dist, int64
   return 0;
 }
 
-int kr_instance_make(struct kr_instance *out, const struct kr_contract *c, size_t case_index,
-                     uint64_t seed, enum kr_distribution dist, const struct kr_override *overrides,
-                     size_t n_overrides, struct kr_err *err)
+static int make(struct kr_instance *out, const struct kr_contract *c, size_t case_index,
+                uint64_t seed, enum kr_distribution dist, const struct kr_override *overrides,
+                size_t n_overrides, bool filled, struct kr_err *err)
 {
   memset(out, 0, sizeof *out);
   out->contract = c;
@@ -372,11 +381,24 @@ int kr_instance_make(struct kr_instance *out, const struct kr_contract *c, size_
     rc = check_pointers(c, err);
   if (!rc)
     rc = plan_buffers(out, n_sms, err);
-  if (!rc)
+  if (!rc && filled)
     rc = fill_buffers(out, dist, n_sms, err);
   if (rc)
     kr_instance_release(out);
   return rc;
+}
+
+int kr_instance_make(struct kr_instance *out, const struct kr_contract *c, size_t case_index,
+                     uint64_t seed, enum kr_distribution dist, const struct kr_override *overrides,
+                     size_t n_overrides, struct kr_err *err)
+{
+  return make(out, c, case_index, seed, dist, overrides, n_overrides, true, err);
+}
+
+int instance_plan(struct kr_instance *out, const struct kr_contract *c, size_t case_index,
+                  const struct kr_override *overrides, size_t n_overrides, struct kr_err *err)
+{
+  return make(out, c, case_index, 0, KR_DIST_ZERO, overrides, n_overrides, false, err);
 }
 
 void kr_instance_release(struct kr_instance *in)

@@ -71,7 +71,8 @@ enum kr_distribution {
   KR_DIST_MIXED // magnitudes over many binades, both signs
 };
 
-// One changed binding: the held-out value of a `let`.
+// One changed binding: the held-out value of a `let`. An override of `sms`,
+// which is no binding, tells sections and fillers the device's number.
 struct kr_override {
   const char *path;
   struct kr_value value;

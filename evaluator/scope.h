@@ -29,4 +29,8 @@ int scope_eval_int(struct scope *s, const char *text, const char *what, int64_t 
 struct kr_expr *scope_filler(struct scope *s, const char *text, const char *what,
                              struct kr_err *err);
 
+// As kr_instance_make(), but buffers are only measured, not filled (instance.c).
+int instance_plan(struct kr_instance *out, const struct kr_contract *c, size_t case_index,
+                  const struct kr_override *overrides, size_t n_overrides, struct kr_err *err);
+
 #endif
