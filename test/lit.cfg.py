@@ -81,6 +81,12 @@ for tool in ("strace", "git", "mandoc", "openssl"):
         features.add(tool)
 
 
+clang_format = shutil.which("clang-format-19") or shutil.which("clang-format")
+if clang_format:
+    features.add("clang-format")
+    config.substitutions.append(("%clang_format", clang_format))
+
+
 def has_device():
     try:
         out = subprocess.run(["nvidia-smi", "-L"], capture_output=True, timeout=30, text=True)

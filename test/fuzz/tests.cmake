@@ -10,3 +10,4 @@ endfunction()
 
 kr_fuzz(fuzz_lex kevin-base)
 kr_fuzz(fuzz_expr kevin-base)
+kr_fuzz(fuzz_marker kevin-marker)

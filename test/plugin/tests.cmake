@@ -1,3 +1,4 @@
+kr_unit(plugin marker_text kevin-marker)
 kr_tool(marker-dump kevin-marker)
 kr_tool(nvrtc_compile kevin-base ${CMAKE_DL_LIBS})
 kr_tool(parse_dump kevin-plugin)
