@@ -195,7 +195,14 @@ void kr_screen_facts(const struct kr_screen_input *in, const struct kr_facts *fa
         !(in->allow_asm && !strcmp(f->rule, "asm")))
       screen_refuse(out, f->rule, u->line, "`%s` %s", u->name, f->why);
   }
-  bool orig_static = words_have(&s.orig.own, "static");
+  // In the original's body, not at its linkage.
+  struct words body = {0};
+  const char *brace = memchr(s.orig.code, '{', s.orig.len);
+  if (brace)
+    words_of_text(&body, brace, s.orig.len - (size_t)(brace - s.orig.code));
+  words_seal(&body);
+  bool orig_static = words_have(&body, "static");
+  words_release(&body);
   if (facts->has_static_local && !orig_static)
     screen_refuse(out, "static-local", 0, "a static variable outlives a launch");
   bool orig_asm = words_have(&s.orig.closure, "asm") || words_have(&s.orig.closure, "__asm__") ||
