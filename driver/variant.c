@@ -362,16 +362,21 @@ static struct kr_hash variant_hash(const struct kr_candidate *c)
   return kr_hasher_end(&h);
 }
 
-// Line ends of Windows and old Macs become LF.
+// Line ends of Windows and old Macs become LF; byte order marks, which a lexer
+// skips at the start of a text alone, go.
 static void text_normalise(const char *reply, size_t len, struct kr_bytes *out)
 {
   for (size_t i = 0; i < len;) {
     size_t n = 0;
-    while (i + n < len && reply[i + n] != '\r')
+    while (i + n < len && reply[i + n] != '\r' && reply[i + n] != '\xef')
       n++;
     kr_bytes_add(out, reply + i, n);
     i += n;
-    if (i < len) {
+    if (i < len && reply[i] == '\xef') {
+      if (memcmp(reply + i, "\xef\xbb\xbf", 3)) // it is UTF-8: three bytes are there
+        kr_bytes_add(out, reply + i, 3);
+      i += 3;
+    } else if (i < len) {
       kr_bytes_addc(out, '\n');
       i += i + 1 < len && reply[i + 1] == '\n' ? 2 : 1;
     }

@@ -1,4 +1,3 @@
-// REQUIRES: verdicts
 // RUN: %unit/feedback
 #include "unit.h"
 

@@ -47,6 +47,8 @@ static void test_blocks(void)
   CHECK_CODE("```cuda\n\n\nint i;  \n\tint j;\t\n\n\n```", "int i;\n\tint j;");
   CHECK_CODE("```cuda\r\nint i;\r\n\r\nint j;\r\n```\r\n", "int i;\n\nint j;");
   CHECK_CODE("```cuda\rint i;\rint j;\r```\r", "int i;\nint j;");
+  CHECK_CODE("\xef\xbb\xbf```cuda\n\xef\xbb\xbf" "int i;\n\xef\xbc\x81\n```",
+             "int i;\n\xef\xbc\x81");
   CHECK_CODE("Use ```x``` here.\n```cuda\nint i;\n```", "int i;");
 }
 
