@@ -314,9 +314,11 @@ static char *facts_attributes(const struct facts *f, size_t begin, size_t name_a
 
 static bool facts_is_const(CXType type)
 {
+  // The canonical form carries an array's constness outside, the written one inside.
   type = clang_getCanonicalType(type);
-  while (type.kind == CXType_ConstantArray || type.kind == CXType_IncompleteArray ||
-         type.kind == CXType_VariableArray || type.kind == CXType_DependentSizedArray)
+  while (!clang_isConstQualifiedType(type) &&
+         (type.kind == CXType_ConstantArray || type.kind == CXType_IncompleteArray ||
+          type.kind == CXType_VariableArray || type.kind == CXType_DependentSizedArray))
     type = clang_getArrayElementType(type);
   return clang_isConstQualifiedType(type);
 }

@@ -66,8 +66,9 @@ static const char *clause_nearest(const char *word, size_t len, size_t limit)
 
 const char *marker_near_clause(const char *word, size_t len)
 {
-  // Among prose: `get(`, `if(` and `set(` are no misspelt `let`, `in` and `let`.
-  return len < 5 ? NULL : clause_nearest(word, len, len < 7 ? 1 : 2);
+  // Among prose: `get(`, `if(` and `for(` are no misspelt `let`, `in` and `fix`.
+  const char *near = len < 4 ? NULL : clause_nearest(word, len, len < 7 ? 1 : 2);
+  return near && strlen(near) >= 4 ? near : NULL;
 }
 
 // Words that people write for something the language spells otherwise.
@@ -409,7 +410,7 @@ static bool binding_rows(struct parser *p, struct kr_mbinding *b)
   if (parser_at(p, "{") && !b->list)
     return false;
   if (tuples && !b->list)
-    return parser_expected(p, "`{` and a list of tuples: (m, n) = {(512, 64), (7, 4096)}");
+    return parser_expected(p, "a list of tuples, as in {(512, 64), (7, 4096)},");
   size_t close = b->list ? p->t->match[p->pos] : p->end;
   p->pos += b->list;
   do {
@@ -575,7 +576,7 @@ static bool section_source(struct parser *p, struct kr_msection *sec)
       return false;
     if (sec->direction == KR_DIR_OUT)
       return PARSER_FAIL(p, f->expr.at, "what is `out` is poisoned, never filled; write "
-                         "inout(%s… = %s)", sec->path, f->expr.text);
+                         "inout(%s%s = %s)", sec->path, sec->n_ranges ? "[…]" : "", f->expr.text);
   }
   f->at = parser_span(p, first, p->pos);
   return true;

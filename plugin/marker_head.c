@@ -128,7 +128,7 @@ size_t kr_definition_end(const struct kr_source *src, size_t offset)
       head_skip_angles(&w);
     if (!begun && !w.round && !w.square && head_is(w.text, tok, ';'))
       return 0;
-    if (!begun && head_is(w.text, tok, '}'))
+    if (!begun && !w.round && !w.square && head_is(w.text, tok, '}'))
       return 0; // of something around it
     if (!begun && !w.round && !w.square && head_is(w.text, tok, '{'))
       begun = true;
@@ -161,8 +161,8 @@ void marker_head_read(const struct kr_source *src, size_t offset, struct marker_
   for (size_t count = 0; count < 4096; count++) {
     bool outside = !w.round && !w.square;
     struct kr_token tok = head_next(&w);
-    if (tok.kind == KR_TOK_END || (outside && head_is(w.text, tok, '{')) ||
-        head_is(w.text, tok, '}'))
+    if (tok.kind == KR_TOK_END ||
+        (outside && (head_is(w.text, tok, '{') || head_is(w.text, tok, '}'))))
       return;
     if (outside && head_is(w.text, tok, ';')) {
       out->declaration = out->name.length > 0;

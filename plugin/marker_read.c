@@ -206,28 +206,40 @@ static bool read_tokens(struct read_state *r, size_t pos)
 
 // --- off ---
 
+// The reason may have been broken over lines by a formatter; it is a remark and
+// counts for nothing, so its line ends become blanks.
 static bool read_off(struct read_state *r, size_t pos, struct kr_marker *m)
 {
   const char *text = r->s->text;
-  size_t p = marker_skip_space(text, r->run->end, pos);
-  if (p >= r->run->end || text[p] != '(' || (p != pos && !r->run->pragma)) {
-    r->end = pos;
+  size_t end = r->run->end;
+  size_t open = r->run->pragma ? marker_skip_space(text, end, pos) : pos;
+  r->end = pos;
+  if (open >= end || text[open] != '(')
     return true;
+  struct kr_bytes reason;
+  kr_bytes_init(&reason, MARKER_MAX_TEXT);
+  size_t p = marker_skip_space(text, end, open + 1);
+  bool good = p < end && text[p] == '"';
+  for (p++; good && p < end && text[p] != '"' && text[p] != '\\'; p++) {
+    if (text[p] != '\n') {
+      kr_bytes_addc(&reason, text[p]);
+      continue;
+    }
+    p = marker_skip_space(text, end, p) - 1;
+    kr_bytes_addc(&reason, ' ');
   }
-  struct kr_lexer lx;
-  kr_lexer_init(&lx, text, r->run->end);
-  lx.pos = p;
-  struct kr_token open = kr_lexer_next(&lx), word = kr_lexer_next(&lx), close = kr_lexer_next(&lx);
-  r->end = close.offset + close.length;
-  if (word.kind != KR_TOK_STRING || text[word.offset] != '"' ||
-      (word.flags & (KR_TOK_UNTERMINATED | KR_TOK_SPLICED)) ||
-      text[word.offset + word.length - 1] != '"' || !read_is(text, close, ")")) {
-    kr_diags_add(r->s->diags, KR_SEV_ERROR, open.offset, 1,
+  good = good && p < end && text[p] == '"' && !reason.toobig;
+  size_t close = good ? marker_skip_space(text, end, p + 1) : p;
+  good = good && close < end && text[close] == ')';
+  if (good) {
+    m->reason = kr_bytes_take(&reason);
+    r->end = close + 1;
+  } else {
+    kr_diags_add(r->s->diags, KR_SEV_ERROR, open, 1,
                  "a reason is a string in brackets: off(\"too small to matter\")");
-    return false;
   }
-  m->reason = kr_xstrndup(text + word.offset + 1, word.length - 2);
-  return true;
+  kr_bytes_release(&reason);
+  return good;
 }
 
 // --- provenance ---

@@ -152,8 +152,8 @@ static void scan_near_miss(struct marker_scan *s, const struct marker_run *run, 
       kr_diags_fix(s->diags, "kevin: off");
     } else if (first && colon && lower) {
       kr_diags_add(s->diags, KR_SEV_WARNING, pos, 6,
-                   "this line belongs to no marker; one begins with `kevin: optimize`, and no "
-                   "other line may stand between");
+                   "this line belongs to no marker; one begins with `kevin: optimize`, and its "
+                   "lines follow each other");
     }
     pos = p;
   }
@@ -273,7 +273,7 @@ static void scan_runs(struct marker_scan *s)
                   (name.flags & KR_TOK_DIRECTIVE) && scan_is_kevin(t, 0, s->src->len, name.offset);
       if (ours)
         begin = name.offset;
-      // To the end of the directive; comments in it belong to it.
+      // To the end of the directive, a comment behind it left out.
       size_t last = end;
       for (;;) {
         struct kr_lexer before = lx;
@@ -282,7 +282,8 @@ static void scan_runs(struct marker_scan *s)
           lx = before;
           break;
         }
-        last = tok.offset + tok.length;
+        if (tok.kind != KR_TOK_LINE_COMMENT && tok.kind != KR_TOK_BLOCK_COMMENT)
+          last = tok.offset + tok.length;
       }
       if (ours)
         scan_add_run(s, begin, last, true, inside);
@@ -308,11 +309,10 @@ static void scan_runs(struct marker_scan *s)
 // --- items ---
 
 // Between items: words on a marker's own lines that no rule reads.
-static void scan_left_over(struct marker_scan *s, const struct marker_run *run, size_t kevin,
-                           size_t begin, size_t end)
+static void scan_left_over(struct marker_scan *s, const struct marker_run *run, size_t begin,
+                           size_t end)
 {
   const char *t = s->text;
-  size_t first_line = scan_line_text(s, run->begin, kevin);
   for (size_t pos = begin; (pos = marker_skip_space(t, end, pos)) < end;) {
     size_t line = scan_line_text(s, run->begin, pos);
     size_t after = marker_kevin_at(t, run->begin, end, pos);
@@ -320,7 +320,8 @@ static void scan_left_over(struct marker_scan *s, const struct marker_run *run, 
       pos = after;
       continue;
     }
-    bool own = run->pragma || line == first_line || marker_kevin_at(t, run->begin, end, line);
+    // A marker's first line too, unless prose stands before it: that is a formatter's work.
+    bool own = run->pragma || marker_kevin_at(t, run->begin, end, line);
     size_t word_end = scan_word_end(t, end, pos);
     bool bracket = word_end > pos && word_end < end && t[word_end] == '(';
     if (own) {
@@ -418,7 +419,7 @@ static void scan_items(struct marker_scan *s, const struct marker_run *run)
     if (v == KR_MARKER_OPTIMIZE || v == KR_MARKER_OFF) {
       size_t errors = s->diags->n_errors;
       if (!failed)
-        scan_left_over(s, run, kevin, end, stop);
+        scan_left_over(s, run, end, stop);
       if (s->diags->n_errors > errors)
         marker_release(&s->items[--s->n_items]);
       else if (!failed)
@@ -523,12 +524,39 @@ static bool scan_has_word(const struct kr_source *src)
   return memmem(src->data, src->len, "KEVIN", 5) != NULL;
 }
 
+struct scan_numbered {
+  struct kr_diag diag;
+  size_t number;
+};
+
+static int scan_order(const void *a, const void *b)
+{
+  const struct scan_numbered *x = a, *y = b;
+  if (x->diag.offset != y->diag.offset)
+    return x->diag.offset < y->diag.offset ? -1 : 1;
+  return x->number < y->number ? -1 : 1;
+}
+
+// Messages in the order of the text, whichever pass found them.
+static void scan_sort(struct kr_diags *diags, size_t from)
+{
+  size_t n = diags->n - from;
+  struct scan_numbered *all = kr_xreallocarray(NULL, n + 1, sizeof *all);
+  for (size_t i = 0; i < n; i++)
+    all[i] = (struct scan_numbered){diags->items[from + i], i};
+  qsort(all, n, sizeof *all, scan_order);
+  for (size_t i = 0; i < n; i++)
+    diags->items[from + i] = all[i].diag;
+  free(all);
+}
+
 void kr_markers_scan(const struct kr_source *src, struct kr_markers *out, struct kr_diags *diags)
 {
   *out = (struct kr_markers){0};
   if (!scan_has_word(src))
     return;
   struct marker_scan s = {.src = src, .diags = diags};
+  size_t told = diags->n;
   scan_runs(&s);
   s.text = kr_xmalloc(src->len + 1);
   memcpy(s.text, src->data, src->len + 1);
@@ -547,6 +575,7 @@ void kr_markers_scan(const struct kr_source *src, struct kr_markers *out, struct
     else
       s.items[n++] = s.items[i];
   }
+  scan_sort(diags, told);
   out->items = s.items;
   out->n = n;
   free(drop);

@@ -26,6 +26,8 @@
 #include "slice_map.h"
 #include "slice_std.h"
 
+// Text of a kept piece that is left out, or for `begin == end` a place where the
+// slice says what the file leaves to the compiler.
 struct slice_hole {
   size_t file, begin, end;
 };
@@ -40,6 +42,8 @@ struct slice {
   size_t *queue, n_queue, cap_queue;
   struct slice_hole *holes;
   size_t n_holes, cap_holes;
+  struct slice_hole *marks; // constexpr functions for no side in particular
+  size_t n_marks, cap_marks;
   struct std_use std;
   char **words; // identifiers of what was kept, for using-declarations; a hash set
   size_t n_words, cap_words;
@@ -148,7 +152,7 @@ static bool slice_reach_header(struct slice *s, CXCursor d, CXFile file)
   struct map_header *header = &s->map.headers[h];
   bool in_std;
   CXCursor top = slice_outermost(d, &in_std);
-  if (header->include && !header->implicit) {
+  if (header->include) {
     s->included[h] = true;
     return true;
   }
@@ -238,6 +242,26 @@ static void slice_hole(struct slice *s, CXCursor member)
   s->holes[s->n_holes++] = (struct slice_hole){index, at.offset, end};
 }
 
+// NVRTC takes a constexpr function without a side for host code and refuses it.
+static void slice_mark(struct slice *s, CXCursor fn)
+{
+  CXFile file = NULL;
+  struct kr_span at;
+  if (tu_is_device(fn) || tu_is_host(fn) || tu_is_kernel(fn) || !tu_extent(fn, &file, &at))
+    return;
+  size_t index = map_file_of(&s->map, file), name_at;
+  if (index == MAP_NONE)
+    return;
+  const struct map_file *f = &s->map.files[index];
+  tu_place(clang_getCursorLocation(fn), &file, &name_at);
+  for (size_t i = map_token_at(f, at.offset); i < f->n_toks && f->toks[i].offset < name_at; i++)
+    if (kr_token_is(f->text, f->toks[i], "constexpr") || kr_token_is(f->text, f->toks[i], "consteval")) {
+      KR_GROW(s->marks, s->n_marks, s->cap_marks);
+      s->marks[s->n_marks++] = (struct slice_hole){index, f->toks[i].offset, f->toks[i].offset};
+      return;
+    }
+}
+
 static int slice_see(void *arg, CXCursor cursor, CXCursor parent)
 {
   struct slice *s = arg;
@@ -250,6 +274,8 @@ static int slice_see(void *arg, CXCursor cursor, CXCursor parent)
     slice_hole(s, cursor);
     return 1;
   }
+  if (in_class && map_is_function(kind))
+    slice_mark(s, cursor);
   if (kind == CXCursor_FriendDecl) {
     size_t n = 0;
     CXCursor *friends = tu_children(cursor, &n);
@@ -334,6 +360,10 @@ static void slice_tokens(struct slice *s, size_t file, size_t begin, size_t end,
     if (kr_token_text(f->text, t, word, sizeof word) >= sizeof word)
       continue;
     expect = expect || slice_is_attribute(word);
+    // The AST looks through the using-declarations that fill namespace std.
+    if (i > 1 && kr_token_is(f->text, f->toks[i - 1], "::") &&
+        kr_token_is(f->text, f->toks[i - 2], "std"))
+      std_add(&s->std, word, true);
     if (attribute > 0)
       slice_reach_name(s, word);
     if (!slice_add_word(s, word))
@@ -389,6 +419,8 @@ static void slice_closure(struct slice *s)
     // Copied: keeping others may not move it, but its file's tokens are wanted.
     struct map_item it = s->map.items[item];
     if (!it.directive) {
+      if (map_is_function(it.kind))
+        slice_mark(s, it.cursor);
       tu_visit(it.cursor, slice_see, s);
       slice_mates(s, item);
       if (it.kind == CXCursor_EnumDecl)
@@ -604,6 +636,11 @@ static void slice_copy(struct slice_print *p, size_t file, size_t begin, size_t 
   for (size_t i = begin; i < end; i++) {
     char c = f->text[i];
     bool hole = slice_past_hole(p->s, file, i) != i;
+    for (size_t k = 0; k < p->s->n_marks && c == 'c'; k++)
+      if (p->s->marks[k].file == file && p->s->marks[k].begin == i && !hole) {
+        kr_bytes_adds(p->out, "__host__ __device__ ");
+        break;
+      }
     kr_bytes_addc(p->out, hole && c != '\n' && c != '\r' ? ' ' : c);
     p->line += c == '\n';
   }
@@ -641,7 +678,7 @@ static void slice_includes(const struct slice *s, bool all, struct kr_bytes *out
   *libcu = false;
   for (size_t i = 0; i < s->map.n_headers; i++) {
     const struct map_header *h = &s->map.headers[i];
-    if (!h->include || h->implicit || !(s->included[i] || all))
+    if (!h->include || !(s->included[i] || (all && !h->implicit)))
       continue;
     bool twice = false;
     for (size_t k = 0; k < n; k++)
@@ -859,6 +896,7 @@ static void slice_release(struct slice *s)
   free(s->included);
   free(s->queue);
   free(s->holes);
+  free(s->marks);
   free(s->missing);
   std_release(&s->std);
   map_release(&s->map);

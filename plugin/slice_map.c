@@ -17,18 +17,26 @@ static size_t map_hash(const char *s)
 
 // --- files ---
 
-// Headers that hold device code and that NVRTC reads; what the user included may
-// be a host header that brings one of them.
+// Headers of device code that a program includes by name and that NVRTC reads.
+// What the user included may be a host header that brings one of them, and what
+// they consist of is not for others to include.
 static bool map_device_header(const char *rel)
 {
-  static const char *const prefixes[] = {
-      "cooperative_groups", "cuda_fp",       "cuda_bf16",    "math_constants.h", "cuComplex.h",
-      "mma.h",              "curand_kernel", "curand_mtgp32_kernel", "cuda_pipeline", "cuda_awbarrier",
-      "cuda/",              "cub/block/",    "cub/warp/",    "cub/thread/",      "cuda_fp8",
-      "device_atomic_functions.h", "crt/mma",  "nv/target",   "vector_types.h",   "vector_functions.h"};
-  for (size_t i = 0; i < sizeof prefixes / sizeof *prefixes; i++)
-    if (!strncmp(rel, prefixes[i], strlen(prefixes[i])))
+  static const char *const names[] = {
+      "cooperative_groups.h", "math_constants.h", "cuComplex.h", "mma.h", "curand_kernel.h",
+      "cuda_pipeline.h", "cuda_pipeline_primitives.h", "cuda_awbarrier.h",
+      "cuda_awbarrier_primitives.h", "cooperative_groups/reduce.h", "cooperative_groups/scan.h",
+      "cooperative_groups/memcpy_async.h", "cuda_bf16.h", "cuda_fp16.h", "cuda_fp8.h", "cuda_fp6.h",
+      "cuda_fp4.h"};
+  static const char *const folders[] = {"cuda/std/", "cuda/", "cub/block/", "cub/warp/", "cub/thread/"};
+  for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+    if (!strcmp(rel, names[i]))
       return true;
+  for (size_t i = 0; i < sizeof folders / sizeof *folders; i++) {
+    size_t n = strlen(folders[i]);
+    if (!strncmp(rel, folders[i], n) && rel[n] != '_' && !strchr(rel + n, '/'))
+      return true;
+  }
   return false;
 }
 
@@ -72,7 +80,7 @@ static void map_inclusion(CXFile file, CXSourceLocation *stack, unsigned n, CXCl
   KR_GROW(m->headers, m->n_headers, m->cap_headers);
   struct map_header *h = &m->headers[m->n_headers++];
   *h = (struct map_header){.file = file, .toolkit = rel != NULL, .implicit = true};
-  // The outermost header on the way to the user's file that a slice can have.
+  // The innermost header on the way to the user's file that a slice can have.
   const char *best = rel && map_device_header(rel) ? rel : NULL;
   char *kept = best ? kr_xstrdup(best) : NULL;
   for (unsigned i = 0; i < n; i++) {
@@ -87,10 +95,8 @@ static void map_inclusion(CXFile file, CXSourceLocation *stack, unsigned n, CXCl
     }
     char *outer = tu_file_name(by);
     const char *outer_rel = map_toolkit_name(m->tu, outer);
-    if (outer_rel && map_device_header(outer_rel)) {
-      free(kept);
+    if (!kept && outer_rel && map_device_header(outer_rel))
       kept = kr_xstrdup(outer_rel);
-    }
     free(outer);
   }
   h->include = kept;
@@ -412,7 +418,7 @@ static int map_walk_one(void *arg, CXCursor cursor, CXCursor parent)
       return 1;
     tu_place(clang_getCursorLocation(cursor), &file, &at);
     size_t h = file && map_file_of(m, file) == MAP_NONE ? map_header_of(m, file) : MAP_NONE;
-    if (h == MAP_NONE || m->headers[h].implicit || !m->headers[h].include)
+    if (h == MAP_NONE || !m->headers[h].include)
       return 1;
     KR_GROW(m->macros, m->n_macros, m->cap_macros);
     char *name = tu_take(clang_getCursorSpelling(cursor));

@@ -78,7 +78,15 @@ static const struct std_word std_words[] = {
     {"ssize_t", STD_TYPE, "long", "sys/types.h"},
 
     {"assert", STD_ASSERT, NULL, "assert.h"},
-    {"offsetof", STD_MACRO, NULL, "stddef.h"}, // takes arguments: written out below
+    {"UINT8_C", STD_MACRO, "(c) c", "stdint.h"},
+    {"UINT16_C", STD_MACRO, "(c) c", "stdint.h"},
+    {"UINT32_C", STD_MACRO, "(c) c##U", "stdint.h"},
+    {"UINT64_C", STD_MACRO, "(c) c##UL", "stdint.h"},
+    {"INT8_C", STD_MACRO, "(c) c", "stdint.h"},
+    {"INT16_C", STD_MACRO, "(c) c", "stdint.h"},
+    {"INT32_C", STD_MACRO, "(c) c", "stdint.h"},
+    {"INT64_C", STD_MACRO, "(c) c##L", "stdint.h"},
+    {"offsetof", STD_MACRO, "(t, m) __builtin_offsetof(t, m)", "stddef.h"},
     {"CHAR_BIT", STD_MACRO, "8", "limits.h"},
     {"SCHAR_MIN", STD_MACRO, "(-128)", "limits.h"},
     {"SCHAR_MAX", STD_MACRO, "127", "limits.h"},
@@ -362,10 +370,9 @@ static void std_print_macro(const struct std_word *w, struct kr_bytes *out)
                        "const char *, size_t);\n"
                        "#define assert(e) ((e) ? (void)0 : __assertfail(#e, __FILE__, __LINE__, "
                        "__func__, sizeof(char)))\n#endif\n");
-  else if (!strcmp(w->name, "offsetof"))
-    kr_bytes_adds(out, "#define offsetof(t, m) __builtin_offsetof(t, m)\n");
-  else
-    kr_bytes_addf(out, "#define %s %s\n", w->name, w->text);
+  else // with parameters when the text begins with a name in brackets
+    kr_bytes_addf(out, "#define %s%s%s\n", w->name,
+                  w->text[0] == '(' && (w->text[1] == 'c' || w->text[1] == 't') ? "" : " ", w->text);
   kr_bytes_adds(out, "#endif\n");
 }
 

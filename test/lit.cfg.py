@@ -58,9 +58,12 @@ config.substitutions += [
     ("%bin", bin_dir),
     ("%corpus", os.path.join(source, "test", "corpus")),
     ("%source", source),
+    ("%cuda", os.path.dirname(config.kr_cuda_include)),
+    ("%nvcc", shutil.which("nvcc") or "/usr/local/cuda/bin/nvcc"),
     ("%server", "python3 " + os.path.join(source, "test", "server", "loopback.py")),
     (r"\bFileCheck\b", llvm_tool("FileCheck") + " --dump-input=fail"),
     (r"\bnot\b", llvm_tool("not")),
+    (r"\bsplit-file\b", llvm_tool("split-file")),
 ]
 
 # Features. Each is found out here, once, and by looking; .ci/run compares the
@@ -79,6 +82,12 @@ if shutil.which("nvcc") or os.path.exists("/usr/local/cuda/bin/nvcc"):
 for tool in ("strace", "git", "mandoc", "openssl"):
     if shutil.which(tool):
         features.add(tool)
+
+
+clang_format = shutil.which("clang-format-19") or shutil.which("clang-format")
+if clang_format:
+    features.add("clang-format")
+    config.substitutions.append(("%clang_format", clang_format))
 
 
 def has_device():

@@ -120,7 +120,8 @@ static void report_fault(const struct kr_job *job, const struct kr_image *image,
     return;
   case KR_FAULT_ALIGNMENT:
     report_set(r, KR_RUN_FAULT,
-               "invalid memory access: %s uses a misaligned address, or one that is none", who);
+               "invalid memory access: %s uses an address that is not aligned to the width of the "
+               "access, or is none", who);
     return;
   case KR_FAULT_STACK:
     report_set(r, KR_RUN_FAULT, "stack overflow: %s uses more than %d KiB of local memory", who,
@@ -151,6 +152,13 @@ static void report_fault(const struct kr_job *job, const struct kr_image *image,
   case KR_FAULT_DIVERGED:
     report_set(r, KR_RUN_FAULT, "divergence: threads meet at different calls of %s (%s)",
                report_wait(job->detail), who);
+    return;
+  case KR_FAULT_SHARED_END:
+    report_set(r, KR_RUN_FAULT,
+               "a thread of block (%u,%u,%u) writes past the end of a __shared__ variable of %llu "
+               "bytes",
+               job->at_block[0], job->at_block[1], job->at_block[2],
+               (unsigned long long)image->shared[job->detail % KR_MAX_SHARED_VARS].bytes);
     return;
   case KR_FAULT_NOT_IN_MASK:
     report_set(r, KR_RUN_FAULT, "%s calls %s with mask 0x%08x, which leaves it out", who,

@@ -1,6 +1,8 @@
 #include "internal.h"
 
-#include <ctype.h>
+#ifdef __GLIBC__
+#include <malloc.h>
+#endif
 #include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -277,6 +279,14 @@ static int open_context(struct kr_device *dev, int ordinal, struct kr_err *err)
       libcuda_check(cu, cu->cuMemHostAlloc(&staging, STAGING_BYTES, 0), "cuMemHostAlloc", err))
     return -1;
   dev->staging = staging;
+#ifdef __GLIBC__
+  // Every run brings its buffers back into memory of their own. By default such
+  // blocks are unmapped when freed, and faulting them in again costs four times
+  // the copy (seen: 4.3 against 0.9 ms for 8 MiB).
+  mallopt(M_MMAP_THRESHOLD, 32 << 20);
+  mallopt(M_TRIM_THRESHOLD, 1 << 30);
+  mallopt(M_TOP_PAD, 64 << 20);
+#endif
   // No kernel may reserve part of L2 for itself; devices without it say so here.
   cu->cuCtxSetLimit(CU_LIMIT_PERSISTING_L2_CACHE_SIZE, 0);
   return 0;

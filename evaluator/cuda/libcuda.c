@@ -2,21 +2,38 @@
 
 #include <dlfcn.h>
 #include <stdio.h>
+#include <unistd.h>
 
 // cuda.h's macros rename calls (cuMemAlloc is cuMemAlloc_v2), so the name must
 // be expanded before it becomes text.
 #define NAME_TEXT(name) NAME_TEXT_(name)
 #define NAME_TEXT_(name) #name
 
+// The loader's folders first, then where containers, WSL and NixOS put the driver
+// without telling the loader.
+void *libcuda_dlopen(const char *name)
+{
+  static const char *const folders[] = {"", "/usr/local/nvidia/lib64/", "/usr/lib/wsl/lib/",
+                                        "/run/opengl-driver/lib/"};
+  void *handle = NULL;
+  for (size_t i = 0; i < sizeof folders / sizeof *folders && !handle; i++) {
+    char path[256];
+    snprintf(path, sizeof path, "%s%s", folders[i], name);
+    if (!*folders[i] || access(path, R_OK) == 0)
+      handle = dlopen(path, RTLD_NOW | RTLD_LOCAL);
+  }
+  return handle;
+}
+
 const struct libcuda *libcuda_open(struct kr_err *err)
 {
   static struct libcuda lib;
   if (lib.handle)
     return &lib;
-  struct libcuda l = {.handle = dlopen("libcuda.so.1", RTLD_NOW | RTLD_LOCAL)};
+  struct libcuda l = {.handle = libcuda_dlopen("libcuda.so.1")};
   if (!l.handle) {
-    kr_err_set(err, "no CUDA driver here (%s): install NVIDIA's driver for the GPU, or use "
-                    "--evaluator=cpu", dlerror());
+    kr_err_set(err, "no CUDA driver here (libcuda.so.1 is in none of the loader's folders): "
+                    "install NVIDIA's driver for the GPU, or use --evaluator=cpu");
     return NULL;
   }
 #define LOAD(name)                                                                                 \

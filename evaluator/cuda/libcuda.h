@@ -77,6 +77,9 @@ struct libcuda {
 // says what is missing and what to do.
 const struct libcuda *libcuda_open(struct kr_err *err);
 
+// Opens a library that comes with the driver. NULL when it is nowhere.
+void *libcuda_dlopen(const char *name);
+
 // "CUDA_ERROR_ILLEGAL_ADDRESS (an illegal memory access was encountered)".
 // Static storage, one a thread.
 const char *libcuda_words(const struct libcuda *lib, CUresult r);

@@ -3,6 +3,8 @@
 #include <dlfcn.h>
 #include <stdio.h>
 
+#include "libcuda.h"
+
 // From NVML's documentation: clock and reason constants.
 enum { NVML_CLOCK_SM = 1 };
 enum {
@@ -28,7 +30,7 @@ struct libnvml *libnvml_open(const char *uuid)
   static struct libnvml lib;
   if (lib.device)
     return &lib;
-  struct libnvml l = {.handle = dlopen("libnvidia-ml.so.1", RTLD_NOW | RTLD_LOCAL)};
+  struct libnvml l = {.handle = libcuda_dlopen("libnvidia-ml.so.1")};
   if (!l.handle)
     return NULL;
   *(void **)&l.init = dlsym(l.handle, "nvmlInit_v2");

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "../base/log.h"
 #include "../base/mem.h"
 
 // One launch on fresh clones, between guards.
@@ -231,6 +232,7 @@ int run_once(struct kr_device *dev, struct kr_module *m, struct kr_dataset *d,
     result->device_lost = true;
     return kr_err_set(err, "the GPU's context was lost: %s", dev->lost_why);
   }
+  double begin = device_now_ms(), prepared = begin;
   struct placed *placed = kr_xcalloc(in->n_buffers + 1, sizeof *placed);
   CUdeviceptr *bases = kr_xcalloc(in->n_buffers + 1, sizeof *bases);
   struct run_params params = {0};
@@ -259,6 +261,7 @@ int run_once(struct kr_device *dev, struct kr_module *m, struct kr_dataset *d,
     goto out;
   }
   rc = 0;
+  prepared = device_now_ms();
   if (result->status != KR_RUN_OK)
     goto out;
   result->n_buffers = in->n_buffers;
@@ -276,6 +279,8 @@ int run_once(struct kr_device *dev, struct kr_module *m, struct kr_dataset *d,
       result->gap_buffer = i;
     }
   }
+  kr_debug("verify", "a run: prepare and launch %.2f, launch %.2f, fetch %.2f ms",
+           prepared - begin, result->wall_ms, device_now_ms() - prepared);
 out:
   if (dev->lost)
     result->device_lost = true;

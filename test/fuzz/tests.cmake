@@ -10,5 +10,6 @@ endfunction()
 
 kr_fuzz(fuzz_lex kevin-base)
 kr_fuzz(fuzz_expr kevin-base)
+kr_fuzz(fuzz_marker kevin-marker)
 kr_fuzz(fuzz_reply kevin-driver)
 kr_fuzz(fuzz_sse kevin-driver)

@@ -1,5 +1,13 @@
+kr_unit(plugin marker_text kevin-marker)
 kr_tool(marker-dump kevin-marker)
 kr_tool(nvrtc_compile kevin-base ${CMAKE_DL_LIBS})
 kr_tool(parse_dump kevin-plugin)
 kr_tool(slice_dump kevin-clang)
 kr_tool(facts_dump kevin-clang)
+if(KR_HAVE_CUDA)
+  # NVRTC is opened and the headers are read where CMake found the toolkit.
+  get_filename_component(kr_cuda ${KR_CUDA_INCLUDE} DIRECTORY)
+  foreach(tool nvrtc_compile slice_dump facts_dump)
+    target_compile_definitions(tool-${tool} PRIVATE KR_CUDA_PATH="${kr_cuda}")
+  endforeach()
+endif()

@@ -12,6 +12,10 @@
 #include "evaluator/base/mem.h"
 #include "plugin/tu.h"
 
+#ifndef KR_CUDA_PATH
+#define KR_CUDA_PATH NULL
+#endif
+
 struct dump {
   struct tu *tu;
   const char *name;
@@ -109,7 +113,7 @@ static void dump_release(struct kr_facts *f)
 
 int main(int argc, char **argv)
 {
-  const char *cuda = getenv("CUDA_PATH"), *args[3] = {NULL, NULL, NULL};
+  const char *cuda = KR_CUDA_PATH, *args[3] = {NULL, NULL, NULL};
   size_t n = 0;
   int time_it = 0;
   for (int i = 1; i < argc; i++) {

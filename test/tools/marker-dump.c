@@ -2,7 +2,8 @@
 //
 //   marker-dump [--diags | --items | --hash] FILE...
 //
-// --diags prints messages only, --items what was read, --hash one line an item.
+// --diags prints messages only, --items what was read, --hash one line an
+// item.
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -134,7 +135,7 @@ int main(int argc, char **argv)
     for (size_t j = 0; j < m.n && hash; j++) {
       char hex[KR_HASH_HEX + 1];
       kr_hash_hex(kr_marker_hash(&m.items[j]), hex);
-      printf("%s %s\n", verbs[m.items[j].verb], hex);
+      printf("%s %s %s\n", argv[i], verbs[m.items[j].verb], hex);
     }
     for (size_t j = 0; j < m.n && items && !hash; j++)
       dump_marker(&src, &m.items[j]);

@@ -15,6 +15,10 @@
 #include "evaluator/base/mem.h"
 #include "evaluator/base/source.h"
 
+#ifndef KR_CUDA_PATH
+#define KR_CUDA_PATH "/usr/local/cuda"
+#endif
+
 struct rtc {
   int (*create)(void **prog, const char *src, const char *name, int n, const char *const *headers,
                 const char *const *names);
@@ -31,8 +35,8 @@ struct rtc {
 
 static int rtc_open(struct rtc *r)
 {
-  static const char *const libraries[] = {"libnvrtc.so", "libnvrtc.so.13",
-                                          "/usr/local/cuda/lib64/libnvrtc.so", "libnvrtc.so.12"};
+  static const char *const libraries[] = {KR_CUDA_PATH "/lib64/libnvrtc.so", "libnvrtc.so",
+                                          "libnvrtc.so.13", "libnvrtc.so.12"};
   void *lib = NULL;
   for (size_t i = 0; i < sizeof libraries / sizeof *libraries && !lib; i++)
     lib = dlopen(libraries[i], RTLD_NOW);

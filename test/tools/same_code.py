@@ -16,6 +16,7 @@ import sys
 def blocks(text):
     """Functions and variables of a PTX file by name."""
     found = {}
+    variable = re.compile(r"\s*(?:\.visible |\.weak |\.extern )*\.(?:global|const|shared)\b.*?([\w$]+)(?:\[\d*\])*( =.*)?;")
     lines = iter(text.splitlines())
     for line in lines:
         line = line.split("//")[0].rstrip()
@@ -25,6 +26,11 @@ def blocks(text):
             if not (head and line.endswith(";")):
                 for line in lines:
                     line = line.split("//")[0].strip()
+                    # Shared memory of a function stands in the first one that was printed.
+                    inner = variable.match(line)
+                    if inner:
+                        found[inner.group(1)] = [line]
+                        continue
                     body.append(line)
                     if line == "}" or line == ";":
                         break
@@ -33,16 +39,14 @@ def blocks(text):
             if name and not (name.group(1) in found and len(body) < len(found[name.group(1)])):
                 found[name.group(1)] = body
             continue
-        var = re.match(r"(?:\.visible |\.weak |\.extern )*\.(?:global|const|shared)\b.*?([\w$]+)(?:\[\d*\])*( =.*)?;", line)
+        var = variable.match(line)
         if var:
             found[var.group(1)] = [line]
     return found
 
 
-def clean(lines, names):
-    """One canonical text for a function."""
-    seen = {}
-
+def clean(lines, seen):
+    """One canonical text for a function; `seen` goes from one to the next."""
     def again(m):
         kind = re.match(r"\D*", m.group(0)).group(0)
         return seen.setdefault(m.group(0), "%s#%d" % (kind, sum(k.startswith(kind) for k in seen)))
@@ -59,7 +63,7 @@ def clean(lines, names):
         line = re.sub(r"\s+", " ", line.strip())
         line = re.sub(r"_ZN(\d+)_GLOBAL__N__\w+", anonymous, line)
         line = re.sub(r"_INTERNAL_[0-9a-f]{8}_\d+_\w+?_cu_[0-9a-f]{8}_\d+", "_INTERNAL", line)
-        line = re.sub(r"\$L__\w+", again, line)
+        line = re.sub(r"\$L__\w+|\$str(?:\$\d+)?|__unnamed_\d+|__local_depot\d+", again, line)
         line = re.sub(r"%[a-z]+\d+", again, line)
         if re.match(r"\.reg ", line):
             continue
@@ -75,7 +79,7 @@ def closure(found, entry):
         if name in order or name not in found:
             continue
         order.append(name)
-        queue += [w for line in found[name] for w in re.findall(r"[\w$]+", line) if w in found and w != name]
+        queue += [w for line in found[name] for w in re.findall(r"(?<![.\w$])[\w$]+", line) if w in found and w != name]
     return order
 
 
@@ -92,9 +96,9 @@ def main():
     kernel = sys.argv[3]
     texts = []
     for found in (a, b):
-        text = []
+        text, seen = [], {}
         for name in closure(found, entry_of(found, kernel)):
-            text += clean(found[name], found)
+            text += clean(found[name], seen)
         texts.append(text)
     if texts[0] == texts[1]:
         print("%s: the same, %d lines" % (kernel, len(texts[0])))

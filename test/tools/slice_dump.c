@@ -14,6 +14,10 @@
 #include "evaluator/base/mem.h"
 #include "plugin/tu.h"
 
+#ifndef KR_CUDA_PATH
+#define KR_CUDA_PATH NULL
+#endif
+
 struct dump {
   struct tu *tu;
   const char *name;
@@ -66,7 +70,7 @@ static char *dump_qualified(CXCursor c)
 
 int main(int argc, char **argv)
 {
-  const char *cuda = getenv("CUDA_PATH"), *project = NULL, *path = NULL, *kernel = NULL;
+  const char *cuda = KR_CUDA_PATH, *project = NULL, *path = NULL, *kernel = NULL;
   const char *replace = NULL, *out_dir = NULL;
   int deps = 0, all = 0, time_it = 0;
   struct tu_setup setup = {0};

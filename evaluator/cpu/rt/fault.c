@@ -2,6 +2,7 @@
 
 #include <signal.h>
 #include <stddef.h>
+#include <string.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
 #include <ucontext.h>
@@ -27,6 +28,15 @@ static bool simt_on_guard(uint64_t address)
   return address >= KR_STACKS_BASE && address < KR_STACKS_BASE + (KR_MAX_THREADS + 1) * stride;
 }
 
+// The compiler's checks of alignment end in ud1l 22(%eax), %eax: 22 is clang's
+// number for it.
+static bool simt_is_alignment_check(uint64_t rip)
+{
+  static const unsigned char ud1[] = {0x67, 0x0f, 0xb9, 0x40, 22};
+  return rip >= KR_IMAGE_BASE && rip + sizeof ud1 <= KR_IMAGE_BASE + simt_image->text_bytes &&
+         !memcmp((const void *)rip, ud1, sizeof ud1);
+}
+
 static void simt_handle(int sig, siginfo_t *info, void *context)
 {
   const ucontext_t *uc = context;
@@ -42,6 +52,11 @@ static void simt_handle(int sig, siginfo_t *info, void *context)
     simt_fail(simt_on_guard(address) ? KR_FAULT_STACK : KR_FAULT_MEMORY, address, 0);
   case SIGFPE:
     simt_fail(KR_FAULT_DIVISION, 0, 0);
+  case SIGILL:
+    simt_fail(simt_is_alignment_check((uint64_t)uc->uc_mcontext.gregs[REG_RIP])
+                  ? KR_FAULT_ALIGNMENT
+                  : KR_FAULT_TRAP,
+              0, sig);
   case SIGSYS:
     simt_fail(KR_FAULT_SYSCALL, 0, info->si_syscall);
   default:

@@ -518,13 +518,36 @@ static void fill_noise(uint64_t address, uint64_t bytes, uint64_t *state)
   }
 }
 
+// The few bytes that alignment leaves between a variable and its guard page.
+static uint64_t shared_gap(const struct kr_shared_var *v)
+{
+  uint64_t end = v->address + v->bytes;
+  return (KR_PAGE - end % KR_PAGE) % KR_PAGE;
+}
+
 static void shared_noise(uint64_t block)
 {
   uint64_t state = (simt_job->noise + block + 1) * UINT64_C(0x9e3779b97f4a7c15) | 1;
-  for (uint32_t i = 0; i < simt_image->n_shared; i++)
-    fill_noise(simt_image->shared[i].address, simt_image->shared[i].bytes, &state);
+  for (uint32_t i = 0; i < simt_image->n_shared; i++) {
+    const struct kr_shared_var *v = &simt_image->shared[i];
+    fill_noise(v->address, v->bytes, &state);
+    // Noise to a reader, and known to the check.
+    memset((void *)(v->address + v->bytes), (int)(0x80 | (simt_job->noise & 0x7f)),
+           shared_gap(v));
+  }
   if (simt_job->shared_bytes && simt_image->uses_dynamic_shared)
     fill_noise(SIMT_REGS->dynamic_shared, simt_job->shared_bytes, &state);
+}
+
+static void shared_check(void)
+{
+  for (uint32_t i = 0; i < simt_image->n_shared; i++) {
+    const struct kr_shared_var *v = &simt_image->shared[i];
+    const unsigned char *p = (const unsigned char *)(v->address + v->bytes);
+    for (uint64_t k = 0, n = shared_gap(v); k < n; k++)
+      if (p[k] != (0x80 | (simt_job->noise & 0x7f)))
+        simt_fail(KR_FAULT_SHARED_END, 0, i);
+  }
 }
 
 void simt_run(void)
@@ -557,6 +580,7 @@ void simt_run(void)
           run_block();
         else
           run_loop();
+        shared_check();
       }
   simt_job->blocks_done = n;
 }

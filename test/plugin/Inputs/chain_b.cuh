@@ -1,0 +1,3 @@
+#pragma once
+#include "chain_c.h"
+__device__ inline int chain_low(int x) { return CHAIN_SCALE * x; }

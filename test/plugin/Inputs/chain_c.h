@@ -1,0 +1,4 @@
+#ifndef CHAIN_C
+#define CHAIN_C
+#define CHAIN_SCALE 3
+#endif
