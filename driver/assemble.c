@@ -591,7 +591,7 @@ int assemble_contract(const struct assemble_request *r, struct kr_contract *out,
                        .unit = r->unit,
                        .diags = diags,
                        .c = out};
-  bool ok = kernel_is_sound(&a) && take_leaves(&a);
+  bool ok = kernel_is_sound(&a) && take_leaves(&a) && asm_check_state(&a);
   if (ok) {
     // As much as can be told at once.
     bool geometry = asm_geometry(&a);

@@ -88,6 +88,11 @@ bool asm_check_all_names(struct assembly *a);
 // Whether the marker or the geometry uses the name.
 bool asm_name_is_used(const struct assembly *a, const char *name);
 
+// --- state ---
+
+// Refuses kernels that reach device variables no contract can hold yet.
+bool asm_check_state(struct assembly *a);
+
 // --- launch ---
 
 bool asm_geometry(struct assembly *a);

@@ -4,6 +4,7 @@
 #include "driver/assemble.h"
 #include "driver/suggest.h"
 #include "evaluator/base/mem.h"
+#include "evaluator/instance.h"
 #include "unit.h"
 
 // A kernel's facts, written down as kevin-parse would find them.
@@ -136,6 +137,18 @@ static void end(struct fixture *f)
   f->rc = -2;
   if (r.marker)
     f->rc = assemble_contract(&r, &f->c, &f->diags);
+  // What is assembled can be given numbers by the evaluator, case by case.
+  for (size_t i = 0; !f->rc && i < f->c.n_cases; i++) {
+    struct kr_instance in;
+    struct kr_launch launch;
+    struct kr_device_facts facts = {.sms = 132, .warp = 32, .shared_optin_bytes = 232448};
+    struct kr_err err = {{0}};
+    CHECK_INT(kr_instance_make(&in, &f->c, i, 1, KR_DIST_NORMAL, NULL, 0, &err), 0);
+    CHECK_STR(err.text, "");
+    CHECK_INT(kr_instance_launch(&in, &f->c.geometry, &facts, &launch, &err), 0);
+    CHECK_STR(err.text, "");
+    kr_instance_release(&in);
+  }
   kr_bytes_init(&f->told, 1 << 20);
   for (size_t i = 0; i < f->diags.n; i++)
     kr_diag_format(&f->diags.items[i], &f->src, &f->told);
