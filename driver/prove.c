@@ -1,0 +1,320 @@
+#include "prove.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <ftw.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "../evaluator/base/mem.h"
+#include "spawn.h"
+
+// The compiler runs under `env -i`, so that neither keys nor variables that
+// change what it compiles (NVCC_APPEND_FLAGS, CPATH, CCC_OVERRIDE_OPTIONS) reach
+// it. Its temporaries go where the text went and are removed with it.
+
+enum { PROVE_TIMEOUT_MS = 300000, PROVE_LOG_MAX = 1 << 20 };
+
+struct prove_args {
+  char **items; // owned; NULL-terminated
+  size_t n, cap;
+};
+
+static void args_add(struct prove_args *a, char *owned)
+{
+  KR_GROW(a->items, a->n, a->cap);
+  a->items[a->n++] = owned;
+}
+
+static void args_release(struct prove_args *a)
+{
+  for (size_t i = 0; i < a->n; i++)
+    free(a->items[i]);
+  free(a->items);
+  *a = (struct prove_args){0};
+}
+
+static bool is_program(const char *path)
+{
+  struct stat st;
+  return path[0] == '/' && !stat(path, &st) && S_ISREG(st.st_mode) && !access(path, X_OK);
+}
+
+// A program in the absolute folders of PATH; the caller frees it.
+static char *on_path(const char *name)
+{
+  const char *path = getenv("PATH");
+  for (const char *p = path; p && *p;) {
+    size_t n = strcspn(p, ":");
+    char *full = kr_xasprintf("%.*s/%s", (int)n, p, name);
+    if (is_program(full))
+      return full;
+    free(full);
+    p += n + (p[n] == ':');
+  }
+  return NULL;
+}
+
+static char *find_nvcc(const char *cuda_path)
+{
+  if (cuda_path) {
+    char *full = kr_xasprintf("%s/bin/nvcc", cuda_path);
+    if (is_program(full))
+      return full;
+    free(full);
+  }
+  return on_path("nvcc");
+}
+
+static char *find_clang(void)
+{
+#ifdef KR_CLANG_PROGRAM
+  if (is_program(KR_CLANG_PROGRAM))
+    return kr_xstrdup(KR_CLANG_PROGRAM);
+#endif
+  char *clang = on_path("clang-19");
+  return clang ? clang : on_path("clang");
+}
+
+// --- the folder ---
+
+static int remove_one(const char *path, const struct stat *st, int type, struct FTW *at)
+{
+  (void)st;
+  (void)type;
+  (void)at;
+  remove(path);
+  return 0;
+}
+
+static char *make_folder(struct kr_err *err)
+{
+  const char *tmp = getenv("TMPDIR");
+  char *folder = kr_xasprintf("%s/kevin-prove-XXXXXX", tmp && tmp[0] == '/' ? tmp : "/tmp");
+  if (mkdtemp(folder))
+    return folder;
+  kr_err_errno(err, "cannot make a folder %s", folder);
+  free(folder);
+  return NULL;
+}
+
+// The text behind a #line that gives it its own name; a BOM would not be one there.
+static int write_text(const char *path, const char *name, const char *text, size_t len,
+                      struct kr_err *err)
+{
+  FILE *f = fopen(path, "wbe");
+  if (!f)
+    return kr_err_errno(err, "cannot write %s", path);
+  if (len >= 3 && !memcmp(text, "\xEF\xBB\xBF", 3)) {
+    text += 3;
+    len -= 3;
+  }
+  fputs("#line 1 \"", f);
+  for (const char *p = name; *p; p++) {
+    if (*p == '"' || *p == '\\')
+      fputc('\\', f);
+    fputc(*p, f);
+  }
+  fputs("\"\n", f);
+  bool bad = len && fwrite(text, 1, len, f) != len;
+  if (fclose(f) || bad)
+    return kr_err_errno(err, "cannot write %s", path);
+  return 0;
+}
+
+// --- the command ---
+
+static void add_environment(struct prove_args *a, const char *folder, const char *env)
+{
+  const char *path = getenv("PATH"), *libraries = getenv("LD_LIBRARY_PATH");
+  args_add(a, kr_xstrdup(env));
+  args_add(a, kr_xstrdup("-i"));
+  args_add(a, kr_xasprintf("PATH=%s", path ? path : "/usr/bin:/bin"));
+  if (libraries)
+    args_add(a, kr_xasprintf("LD_LIBRARY_PATH=%s", libraries));
+  args_add(a, kr_xasprintf("TMPDIR=%s", folder));
+  args_add(a, kr_xstrdup("LC_ALL=C"));
+}
+
+static void nvcc_args(struct prove_args *a, const char *nvcc, const char *const *flags, size_t n,
+                      const char *folder, const char *user_folder, const char *text)
+{
+  args_add(a, kr_xstrdup(nvcc));
+  for (size_t i = 0; i < n; i++)
+    args_add(a, kr_xstrdup(flags[i]));
+  // Quoted includes look beside the original first, as they do there; a comma
+  // would end the option's value.
+  if (strchr(user_folder, ','))
+    args_add(a, kr_xasprintf("-I%s", user_folder));
+  else {
+    args_add(a, kr_xstrdup("-Xcompiler"));
+    args_add(a, kr_xasprintf("-iquote%s", user_folder));
+  }
+  args_add(a, kr_xstrdup("-x"));
+  args_add(a, kr_xstrdup("cu"));
+  args_add(a, kr_xstrdup("-c"));
+  args_add(a, kr_xstrdup("-o"));
+  args_add(a, kr_xasprintf("%s/out.o", folder));
+  args_add(a, kr_xstrdup(text));
+}
+
+static void clang_args(struct prove_args *a, const char *clang, const char *const *flags, size_t n,
+                       const char *user_folder, const char *text)
+{
+  bool std = false;
+  args_add(a, kr_xstrdup(clang));
+  static const char *const fixed[] = {"-x", "cuda", "--cuda-device-only", "-fsyntax-only",
+                                      "-nocudalib", "-nocudainc", "-Wno-everything",
+                                      "-Xclang", "-target-sdk-version=12.5"};
+  for (size_t i = 0; i < sizeof fixed / sizeof *fixed; i++)
+    args_add(a, kr_xstrdup(fixed[i]));
+  const char *arch = NULL;
+  for (size_t i = 0; i < n; i++) {
+    const char *f = flags[i];
+    if (!strncmp(f, "-arch=sm_", 9))
+      arch = f + 6;
+    bool pair = !strcmp(f, "-include") || !strcmp(f, "-isystem") || !strcmp(f, "-I") ||
+                !strcmp(f, "-D") || !strcmp(f, "-U");
+    if (pair && i + 1 < n) {
+      args_add(a, kr_xstrdup(f));
+      args_add(a, kr_xstrdup(flags[++i]));
+    } else if (!strncmp(f, "-I", 2) || !strncmp(f, "-D", 2) || !strncmp(f, "-U", 2) ||
+               !strncmp(f, "-isystem", 8) || !strncmp(f, "-std=", 5)) {
+      std = std || !strncmp(f, "-std=", 5);
+      args_add(a, kr_xstrdup(f));
+    }
+  }
+  if (!std)
+    args_add(a, kr_xstrdup("-std=c++17"));
+  args_add(a, kr_xasprintf("--cuda-gpu-arch=%s", arch ? arch : "sm_90"));
+  args_add(a, kr_xasprintf("-iquote%s", user_folder));
+#ifdef KR_HEADERS_DIR
+  args_add(a, kr_xasprintf("-isystem%s", KR_HEADERS_DIR));
+  args_add(a, kr_xstrdup("-include"));
+  args_add(a, kr_xstrdup("cuda_runtime.h"));
+#endif
+  args_add(a, kr_xstrdup(text));
+}
+
+// The first line of a log that tells an error, else its first line.
+static void first_error(const char *log, char *out, size_t size)
+{
+  const char *best = log;
+  for (const char *p = log; *p;) {
+    size_t n = strcspn(p, "\n");
+    char *line = kr_xstrndup(p, n);
+    bool error = strstr(line, "error") != NULL;
+    free(line);
+    if (error) {
+      best = p;
+      break;
+    }
+    p += n + (p[n] == '\n');
+  }
+  size_t n = strcspn(best, "\n");
+  snprintf(out, size, "%.*s", (int)(n < size ? n : size - 1), best);
+}
+
+struct prove {
+  const struct kr_source *original;
+  const char *const *flags;
+  size_t n_flags;
+  const char *compiler;
+  bool nvcc;
+  char *env, *folder, *user_folder; // owned
+};
+
+// 0 compiles, 1 does not (`said`), -1 could not be run.
+static int compile(const struct prove *p, const void *text, size_t len, char *said, size_t size,
+                   struct kr_err *err)
+{
+  int rc = -1;
+  struct prove_args args = {0};
+  struct kr_bytes out, log;
+  char *path = kr_xasprintf("%s/text.cu", p->folder);
+  kr_bytes_init(&out, PROVE_LOG_MAX);
+  kr_bytes_init(&log, PROVE_LOG_MAX);
+  if (write_text(path, p->original->path, text, len, err))
+    goto out;
+  add_environment(&args, p->folder, p->env);
+  if (p->nvcc)
+    nvcc_args(&args, p->compiler, p->flags, p->n_flags, p->folder, p->user_folder, path);
+  else
+    clang_args(&args, p->compiler, p->flags, p->n_flags, p->user_folder, path);
+  KR_GROW(args.items, args.n, args.cap);
+  args.items[args.n] = NULL;
+  int status = spawn_run((const char *const *)(void *)args.items, p->folder, PROVE_TIMEOUT_MS, &out,
+                         &log, err);
+  if (status < 0)
+    goto out;
+  if (status >= 126) {
+    kr_err_set(err, "%s ended with status %d on %s", p->compiler, status, p->original->path);
+    goto out;
+  }
+  rc = status != 0;
+  if (rc)
+    first_error(log.len ? log.data : out.data, said, size);
+out:
+  args_release(&args);
+  kr_bytes_release(&out);
+  kr_bytes_release(&log);
+  free(path);
+  return rc;
+}
+
+int kr_prove_compiles(const struct kr_source *original, const void *patched, size_t len,
+                      const char *const *flags, size_t n, const char *cuda_path,
+                      struct kr_err *err)
+{
+  int rc = -1;
+  char said[1024] = "", before[1024] = "";
+  struct prove p = {.original = original, .flags = flags, .n_flags = n};
+  char *compiler = find_nvcc(cuda_path);
+  p.nvcc = compiler != NULL;
+  if (!compiler)
+    compiler = find_clang();
+  p.env = on_path("env");
+  p.compiler = compiler;
+  if (!compiler || !p.env) {
+    kr_err_set(err, "%s: no nvcc and no clang is there to compile the rewritten text before it is "
+                    "written; give --cuda-path",
+               original->path);
+    goto out;
+  }
+  char *slash = strrchr(original->real, '/');
+  p.user_folder = slash ? kr_xstrndup(original->real, (size_t)(slash - original->real) + (slash == original->real))
+                        : kr_xstrdup(".");
+  if (p.user_folder[0] != '/') {
+    char *absolute = realpath(p.user_folder, NULL);
+    if (absolute) {
+      free(p.user_folder);
+      p.user_folder = absolute;
+    }
+  }
+  p.folder = make_folder(err);
+  if (!p.folder)
+    goto out;
+  rc = compile(&p, patched, len, said, sizeof said, err);
+  if (rc == 1) {
+    // Is it the rewrite's fault? Asked only when something is wrong.
+    int original_rc = compile(&p, original->data, original->len, before, sizeof before, err);
+    if (original_rc < 0)
+      rc = -1;
+    else if (original_rc == 1)
+      rc = kr_err_set(err, "%s does not compile with %s even before the rewrite: %s",
+                      original->path, compiler, before);
+    else
+      kr_err_set(err, "the rewritten %s does not compile: %s", original->path, said);
+  }
+out:
+  if (p.folder)
+    nftw(p.folder, remove_one, 16, FTW_DEPTH | FTW_PHYS);
+  free(p.folder);
+  free(p.user_folder);
+  free(p.env);
+  free(compiler);
+  return rc;
+}
