@@ -20,7 +20,7 @@ enum {
   MAX_KEPT_BYTES = 1 << 30 // of declared cases kept between judgements
 };
 #define SHRINK_MS 200.0
-#define SHRINK_BYTES ((size_t)64 << 20)
+#define SHRINK_BYTES ((size_t)8 << 20)
 
 enum { STREAM_POINTS = 2 << 20 };
 
@@ -127,8 +127,11 @@ static bool avoided(const struct kr_evaluator *e, const char *attempt)
   return false;
 }
 
+// A new attempt, or "" when one is over; what the device was lost at stays.
 static void begin_attempt(struct kr_evaluator *e, const char *attempt)
 {
+  if (e->lost)
+    return;
   snprintf(e->attempt, sizeof e->attempt, "%s", attempt);
   if (e->on_attempt)
     e->on_attempt(e->watcher, attempt);

@@ -7,7 +7,10 @@
 // One kernel run twice on one instance: with two poisons, at two placements.
 // Inside evaluator/ only.
 
-enum { TRIAL_POISON_A = 0xff, TRIAL_POISON_B = 0x7b }; // NaN, and large values
+// Bytes that fill outputs and gaps: NaN for every floating type; and values of
+// common size, so that a kernel that adds to what was there leaves a trace (48.6
+// as float; what is added to a huge value vanishes, and to NaN it changes nothing).
+enum { TRIAL_POISON_A = 0xff, TRIAL_POISON_B = 0x42 };
 
 struct trial {
   struct kr_run_result run[2];
