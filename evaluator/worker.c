@@ -75,7 +75,7 @@ static bool name_allowed(const char *entry)
                                       "LD_LIBRARY_PATH=", "LANG=",        "LC_ALL=",
                                       "CUDA_VISIBLE_DEVICES=", "CUDA_DEVICE_ORDER=", "CUDA_PATH=",
                                       "CUDA_HOME=",     "CUDA_CACHE_PATH=", "ASAN_OPTIONS=",
-                                      "UBSAN_OPTIONS=", "TSAN_OPTIONS="};
+                                      "UBSAN_OPTIONS=", "TSAN_OPTIONS=", "KEVIN_LOCK_DIR="};
   for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
     if (!strncmp(entry, names[i], strlen(names[i])))
       return true;

@@ -198,6 +198,7 @@ static int options_build(struct options *o, const struct nvrtc_compiler *c,
   options_add(o, kr_xstrdup("-default-device"));
   // libcu++ and the stand-ins for the standard headers spell limits differently.
   options_add(o, kr_xstrdup("-diag-suppress=47"));
+  options_add(o, kr_xstrdup("--pre-include=" STD_HEADERS_BEFORE));
   for (size_t i = 0; i < contract->n_flags; i++)
     if (options_flag(o, contract->flags, contract->n_flags, &i, err))
       return -1;

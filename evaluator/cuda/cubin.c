@@ -233,10 +233,13 @@ int cubin_read(const unsigned char *bytes, size_t len, const char *kernel,
       continue;
     const char *section = section_name(&im, &im.sections[s->st_shndx]);
     bool global = !strcmp(section, ".nv.global") || !strcmp(section, ".nv.global.init");
-    // Tables of the compiler's own mathematics and string literals lie there too.
+    // Tables of the compiler's own mathematics, string literals and constants of
+    // the standard library's classes lie there too.
+    static const char *const constant[] = {"__cudart_", "$str", "_ZNSt"};
     const char *name = symbol_name(&im, s);
-    if (global && strncmp(name, "__cudart_", 9) && strncmp(name, "$str", 4))
-      out->has_state = true;
+    for (size_t k = 0; k < sizeof constant / sizeof *constant; k++)
+      global &= strncmp(name, constant[k], strlen(constant[k])) != 0;
+    out->has_state |= global;
   }
   return 0;
 }

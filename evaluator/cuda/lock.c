@@ -7,18 +7,15 @@
 #include <sys/file.h>
 #include <unistd.h>
 
-// The lock must be the same file for everyone who may time on the GPU, so it
-// lies in a folder that all see. KEVIN_LOCK_DIR is for those whose users share
-// a GPU and no /tmp.
+// The lock must be the same file for everyone who may time on the GPU, other
+// users too, so it lies in a folder that all see, not in one's own. Where that
+// cannot be written, a lock among one's own processes is better than none.
 static const char *lock_dir(void)
 {
-  static const char *const names[] = {"KEVIN_LOCK_DIR", "XDG_RUNTIME_DIR", "TMPDIR"};
-  for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
-    const char *dir = getenv(names[i]);
-    if (dir && *dir == '/' && access(dir, W_OK | X_OK) == 0)
-      return dir;
-  }
-  return "/tmp";
+  const char *chosen = getenv("KEVIN_LOCK_DIR"), *own = getenv("TMPDIR");
+  if (chosen && *chosen == '/')
+    return chosen;
+  return access("/tmp", W_OK | X_OK) && own && *own == '/' ? own : "/tmp";
 }
 
 int lock_take(const char *uuid)

@@ -90,6 +90,52 @@ static const char math_text[] =
     "#define M_2_SQRTPI 1.12837916709551257390\n#define M_SQRT2 1.41421356237309504880\n"
     "#define M_SQRT1_2 0.70710678118654752440\n"
     "#endif\n"
+    // Mixed and integer arguments go to double, as libstdc++'s templates do; the
+    // overloads for float and double are better matches and stay what they are.
+    "template <class T> struct kr_arith { enum { rank = 0 }; };\n"
+    "#define KR_A(t, r) template <> struct kr_arith<t> { enum { rank = r }; };\n"
+    "KR_A(bool, 1) KR_A(char, 1) KR_A(signed char, 1) KR_A(unsigned char, 1) KR_A(short, 1)\n"
+    "KR_A(unsigned short, 1) KR_A(int, 1) KR_A(unsigned, 1) KR_A(long, 1) KR_A(unsigned long, 1)\n"
+    "KR_A(long long, 1) KR_A(unsigned long long, 1) KR_A(float, 2) KR_A(double, 2)\n"
+    "#undef KR_A\n"
+    "template <bool, class> struct kr_if {};\n"
+    "template <class T> struct kr_if<true, T> { using type = T; };\n"
+    "#define KR_1(f) template <class T> __device__ inline \\\n"
+    "  typename kr_if<kr_arith<T>::rank == 1, double>::type f(T x) { return ::f((double)x); }\n"
+    "KR_1(fabs) KR_1(sqrt) KR_1(cbrt) KR_1(exp) KR_1(exp2) KR_1(expm1) KR_1(log) KR_1(log2)\n"
+    "KR_1(log10) KR_1(log1p) KR_1(sin) KR_1(cos) KR_1(tan) KR_1(asin) KR_1(acos) KR_1(atan)\n"
+    "KR_1(sinh) KR_1(cosh) KR_1(tanh) KR_1(asinh) KR_1(acosh) KR_1(atanh) KR_1(erf) KR_1(erfc)\n"
+    "KR_1(tgamma) KR_1(lgamma) KR_1(ceil) KR_1(floor) KR_1(trunc) KR_1(round) KR_1(rint)\n"
+    "KR_1(nearbyint)\n"
+    "#undef KR_1\n"
+    "#define KR_2(f, g) template <class T, class U> __device__ inline \\\n"
+    "  typename kr_if<(kr_arith<T>::rank > 0 && kr_arith<U>::rank > 0), double>::type \\\n"
+    "  g(T x, U y) { return ::f((double)x, (double)y); }\n"
+    "KR_2(atan2, atan2) KR_2(fmod, fmod) KR_2(remainder, remainder) KR_2(fmax, fmax)\n"
+    "KR_2(fmin, fmin) KR_2(hypot, hypot) KR_2(copysign, copysign) KR_2(fdim, fdim)\n"
+    "KR_2(nextafter, nextafter)\n"
+    "template <class T, class U, class V> __device__ inline typename kr_if<\n"
+    "  (kr_arith<T>::rank > 0 && kr_arith<U>::rank > 0 && kr_arith<V>::rank > 0), double>::type\n"
+    "fma(T x, U y, V z) { return ::fma((double)x, (double)y, (double)z); }\n"
+    // NVRTC has a pow(float, int) that gives float; under nvcc it is libstdc++'s
+    // and gives double. It cannot be hidden, so `pow` is given another name.
+    "__device__ inline float kr_pow(float x, float y) { return ::pow(x, y); }\n"
+    "__device__ inline double kr_pow(double x, double y) { return ::pow(x, y); }\n"
+    "KR_2(pow, kr_pow)\n"
+    "#undef KR_2\n"
+    "#define pow kr_pow\n"
+    // There these give int.
+    "#define KR_B(f, g) __device__ inline bool g(float x) { return ::f(x) != 0; } \\\n"
+    "  __device__ inline bool g(double x) { return ::f(x) != 0; } \\\n"
+    "  template <class T> __device__ inline \\\n"
+    "  typename kr_if<kr_arith<T>::rank == 1, bool>::type g(T x) { return ::f((double)x) != 0; }\n"
+    "KR_B(isnan, kr_isnan) KR_B(isinf, kr_isinf) KR_B(isfinite, kr_isfinite)\n"
+    "KR_B(signbit, kr_signbit)\n"
+    "#undef KR_B\n"
+    "#define isnan kr_isnan\n#define isinf kr_isinf\n#define isfinite kr_isfinite\n"
+    "#define signbit kr_signbit\n"
+    "#define FP_NAN 0\n#define FP_INFINITE 1\n#define FP_ZERO 2\n#define FP_SUBNORMAL 3\n"
+    "#define FP_NORMAL 4\n"
     "namespace std {\n"
     "using ::abs; using ::fabs; using ::sqrt; using ::cbrt; using ::exp; using ::exp2;\n"
     "using ::expm1; using ::log; using ::log2; using ::log10; using ::log1p; using ::pow;\n"
@@ -302,6 +348,11 @@ static const char array_text[] =
     "  KR_STD_FN const T *end() const { return kr_elems + n; } };\n"
     "}\n";
 
+// What nvcc has included before the first line.
+static const char nvcc_text[] =
+    "#pragma once\n#include <stddef.h>\n#include <limits.h>\n"
+    "#include <math.h>\n#include <stdlib.h>\n#include <string.h>\n";
+
 static const char empty_text[] = "#pragma once\n";
 
 // `#pragma once` goes by name: what has two names is one text and an include.
@@ -332,6 +383,7 @@ const struct std_header *std_headers(size_t *n)
       {"utility", utility_text},
       {"algorithm", algorithm_text},
       {"array", array_text},
+      {STD_HEADERS_BEFORE, nvcc_text},
 #define EMPTY(name) {name, empty_text}
       // NVRTC has assert and va_list of its own.
       EMPTY("cassert"), EMPTY("assert.h"), EMPTY("cstdarg"), EMPTY("stdarg.h"),

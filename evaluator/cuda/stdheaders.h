@@ -15,6 +15,9 @@ struct std_header {
   const char *name, *text;
 };
 
+// The header to include before a text, as nvcc includes cuda_runtime.h.
+#define STD_HEADERS_BEFORE "kr_before.h"
+
 const struct std_header *std_headers(size_t *n);
 
 #endif

@@ -163,6 +163,31 @@ static void standard_headers_are_harmless(void)
   kr_bytes_release(&text);
 }
 
+// nvcc includes cuda_runtime.h, and with it libstdc++'s mathematics, before the
+// first line: what works there without an include works here, with the same types.
+static void it_is_as_under_nvcc_without_an_include(void)
+{
+  check_compiles("k",
+                 "__device__ int d(double) { return 1; }\n"
+                 "__device__ int f(float) { return 2; }\n"
+                 "template <class A, class B> struct same { static constexpr bool v = false; };\n"
+                 "template <class A> struct same<A, A> { static constexpr bool v = true; };\n"
+                 "#define IS(type, e) static_assert(same<type, decltype(e)>::v, #e)\n"
+                 "__global__ void k(float *x, double *y, int *i, unsigned u)\n"
+                 "{\n"
+                 "  IS(double, pow(x[0], 3.0)); IS(double, pow(3, 2)); IS(float, pow(x[0], x[1]));\n"
+                 "  IS(double, sqrt(i[0])); IS(float, sqrt(x[0])); IS(double, fmax(x[0], y[0]));\n"
+                 "  IS(float, fmaxf(x[0], x[1])); IS(float, fabs(x[0])); IS(int, abs(i[0]));\n"
+                 "  IS(double, std::pow(x[0], 2.0)); IS(float, std::exp(x[0]));\n"
+                 "  IS(double, fma(x[0], y[0], 1)); IS(size_t, sizeof(int));\n"
+                 "  IS(double, pow(x[0], 2)); IS(double, pow(y[0], 2)); IS(bool, isnan(x[0]));\n"
+                 "  IS(double, pow(i[0], x[0])); IS(bool, std::isinf(y[0])); IS(float, ldexp(x[0], 2));\n"
+                 "  y[0] = pow(x[0], 3.0) + sqrt(i[0]) + fmax(x[0], y[1]) + floor(i[1]) + u;\n"
+                 "  y[1] = M_PI + INFINITY + INT_MAX;\n"
+                 "}\n",
+                 NULL);
+}
+
 static void toolkit_headers_are_found(void)
 {
   check_compiles("k",
@@ -335,6 +360,7 @@ int main(void)
   errors_have_places();
   flags_reach_the_compiler();
   standard_headers_are_harmless();
+  it_is_as_under_nvcc_without_an_include();
   toolkit_headers_are_found();
   names_and_layout_do_not_change_the_hash();
   a_real_change_changes_the_hash();
