@@ -564,8 +564,12 @@ void variant_show(const char *code, const struct kr_geometry *geometry, struct k
     } else if (out->len && !strchr(" \t\n", out->data[out->len - 1])) {
       kr_bytes_addc(out, ' '); // a comment parts tokens as a blank does
     }
+    // A directive goes on behind a comment of several lines, so it must here.
+    size_t rest = at + strspn(code + at, " \t");
+    bool goes_on = t.kind == KR_TOK_BLOCK_COMMENT && t.flags & KR_TOK_DIRECTIVE && rest < len &&
+                   code[rest] != '\n';
     while (lines--)
-      kr_bytes_addc(out, '\n');
+      kr_bytes_adds(out, goes_on ? " \\\n" : "\n");
   }
   kr_bytes_add(out, code + at, len - at);
 }

@@ -201,6 +201,7 @@ static void test_show(void)
   CHECK_STR(show("int i; /* a\nb */ // c\nint j;", NULL), "int i;\n\nint j;");
   CHECK_STR(show("// all\n// gone\nint i;", NULL), "\n\nint i;");
   CHECK_STR(show("int i; // spliced \\\n still\nint j;", NULL), "int i;\n\nint j;");
+  CHECK_STR(show("#define A /* a\nb */ 1\nint i;", NULL), "#define A \\\n 1\nint i;");
   CHECK_STR(show("int i; /* open", NULL), "int i;");
   CHECK_STR(show("const char *s = \"// no\";", NULL), "const char *s = \"// no\";");
   CHECK_STR(show("int i;", &original), "// launch: grid((n + 255) / 256) block(256)\nint i;");

@@ -38,10 +38,11 @@ static void check_shown(const struct variant *v, const struct kr_geometry *origi
   char fence[101];
   memset(fence, '`', 100);
   fence[100] = 0;
-  // A line splice may lose what it spliced with the comment after it, and what
-  // only looks like a raw string may become one without a comment; neither compiles
-  // or passes the screen.
-  if (!strchr(c->code, '\\') && !strstr(c->code, "R\"") && !strstr(shown.data, fence) && strspn(code.data, " \t\n") < code.len &&
+  // A line splice may lose what it spliced with the comment after it, a directive
+  // with a comment over several lines too, and what only looks like a raw string
+  // may become one without a comment; none of it compiles or passes the screen.
+  bool odd = strchr(c->code, '\\') || (strchr(c->code, '#') && strstr(c->code, "/*"));
+  if (!odd && !strstr(c->code, "R\"") && !strstr(shown.data, fence) && strspn(code.data, " \t\n") < code.len &&
       !strstr(shown.data, "</think>")) {
     kr_bytes_addf(&reply, "%s\n%s\n%s\n", fence, shown.data, fence);
     struct variant again;
