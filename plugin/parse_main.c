@@ -151,7 +151,7 @@ static void parse_facts(struct parse *p, const struct json_ask *ask, struct kr_b
   struct kept *k = parse_slot(p, parse_key(ask));
   if (!k->tu) {
     struct tu_setup setup = parse_setup(p, ask);
-    setup.again = true;
+    setup.slice = true;
     struct kr_bytes text;
     kr_bytes_init(&text, 4 * (size_t)KR_SOURCE_MAX);
     kr_bytes_adds(&text, ask->before);

@@ -108,6 +108,12 @@ static void tu_mend_launches(char *buffer, size_t len)
 
 // --- parsing ---
 
+static const char *tu_below(const char *path, const char *dir)
+{
+  size_t n = dir ? strlen(dir) : 0;
+  return n && !strncmp(path, dir, n) && path[n] == '/' ? path + n + 1 : NULL;
+}
+
 static void tu_arg(struct tu *tu, size_t *cap, char *arg)
 {
   KR_GROW(tu->args, tu->n_args, *cap);
@@ -154,8 +160,12 @@ static void tu_command_line(struct tu *tu, const struct tu_setup *setup)
   for (size_t i = 0; i < setup->n_flags; i++) {
     const char *flag = setup->flags[i];
     if (!strcmp(flag, "-include") && i + 1 < setup->n_flags) {
-      tu_arg(tu, &cap, kr_xstrdup(flag));
-      tu_arg(tu, &cap, kr_xstrdup(setup->flags[++i]));
+      i++;
+      // A slice has what it needs of such a file in its own text.
+      if (!setup->slice) {
+        tu_arg(tu, &cap, kr_xstrdup(flag));
+        tu_arg(tu, &cap, kr_xstrdup(setup->flags[i]));
+      }
     } else if (tu_flag_passes(flag)) {
       tu_arg(tu, &cap, kr_xstrdup(flag));
     }
@@ -267,7 +277,7 @@ struct tu *tu_open(const struct tu_setup *setup, const char *path, const char *t
   }
   tu_command_line(tu, setup);
   tu_take_text(tu, text, len);
-  if (tu_start(tu, setup->again ? CXTranslationUnit_CreatePreambleOnFirstParse : 0, err)) {
+  if (tu_start(tu, setup->slice ? CXTranslationUnit_CreatePreambleOnFirstParse : 0, err)) {
     tu_close(tu);
     return NULL;
   }
@@ -285,8 +295,14 @@ struct tu *tu_open_like(const struct tu *like, const char *text, size_t len, str
   tu->cuda_include = like->cuda_include ? kr_xstrdup(like->cuda_include) : NULL;
   tu->cuda_real = like->cuda_real ? kr_xstrdup(like->cuda_real) : NULL;
   size_t cap = 0;
-  for (size_t i = 0; i < like->n_args; i++)
-    tu_arg(tu, &cap, kr_xstrdup(like->args[i]));
+  for (size_t i = 0; i < like->n_args; i++) {
+    bool file = !strcmp(like->args[i], "-include") && i + 1 < like->n_args;
+    if (file && !tu_below(like->args[i + 1], like->cuda_include) &&
+        !tu_below(like->args[i + 1], like->headers_dir))
+      i++; // the user's: a slice has what it needs of it in its own text
+    else
+      tu_arg(tu, &cap, kr_xstrdup(like->args[i]));
+  }
   tu_take_text(tu, text, len);
   if (tu_start(tu, CXTranslationUnit_CreatePreambleOnFirstParse, err)) {
     tu_close(tu);
@@ -396,12 +412,6 @@ char *tu_file_name(CXFile file)
     return real;
   free(real);
   return tu_take(clang_getFileName(file));
-}
-
-static const char *tu_below(const char *path, const char *dir)
-{
-  size_t n = dir ? strlen(dir) : 0;
-  return n && !strncmp(path, dir, n) && path[n] == '/' ? path + n + 1 : NULL;
 }
 
 char *tu_file_shown(const struct tu *tu, CXFile file)

@@ -26,7 +26,9 @@ struct tu_setup {
   const char *arch;         // "sm_90"; NULL: that
   const char *const *flags; // vetted
   size_t n_flags;
-  bool again; // the text will be parsed again: precompile what leads it at once
+  // The text is a slice, which will be parsed again: what leads it is precompiled at
+  // once, and files of -include are left out, since a slice needs none.
+  bool slice;
 };
 
 struct tu {
@@ -56,8 +58,7 @@ struct tu {
 // at tu_diags(). Returns NULL with `err` when libclang gave nothing at all.
 struct tu *tu_open(const struct tu_setup *setup, const char *path, const char *text, size_t len,
                    struct kr_err *err);
-// The same command line and name for another text, which is expected to be parsed
-// again: its leading directives are precompiled at once.
+// The same command line and name for a slice of it, as with tu_setup.slice.
 struct tu *tu_open_like(const struct tu *like, const char *text, size_t len, struct kr_err *err);
 // Parses another text under the same name and flags; headers that lead the text
 // come from the precompiled preamble. Every cursor and location of before is

@@ -118,7 +118,7 @@ int main(int argc, char **argv)
   int time_it = 0;
   for (int i = 1; i < argc; i++) {
     if (!strncmp(argv[i], "--cuda=", 7))
-      cuda = argv[i] + 7;
+      cuda = argv[i][7] ? argv[i] + 7 : NULL; // empty: our own headers
     else if (!strcmp(argv[i], "--time"))
       time_it = 1;
     else if (n < 3)

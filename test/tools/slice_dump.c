@@ -76,7 +76,7 @@ int main(int argc, char **argv)
   struct tu_setup setup = {0};
   for (int i = 1; i < argc; i++) {
     if (!strncmp(argv[i], "--cuda=", 7))
-      cuda = argv[i] + 7;
+      cuda = argv[i][7] ? argv[i] + 7 : NULL; // empty: our own headers
     else if (!strncmp(argv[i], "--project=", 10))
       project = argv[i] + 10;
     else if (!strncmp(argv[i], "--replace=", 10))
