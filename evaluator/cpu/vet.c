@@ -36,6 +36,9 @@ static bool vet_has_prefix(const char *name, const char *prefix)
 // that read the frame, registers of the machine, or are a processor's own are
 // not among them.
 static const char *const intrinsics[] = {
+    "llvm.acos.",         "llvm.asin.",        "llvm.atan.",         "llvm.atan2.",
+    "llvm.cosh.",         "llvm.modf.",        "llvm.sincos.",       "llvm.sinh.",
+    "llvm.tan.",          "llvm.tanh.",
     "llvm.abs.",          "llvm.assume",       "llvm.bitreverse.",   "llvm.bswap.",
     "llvm.canonicalize.", "llvm.ceil.",        "llvm.copysign.",     "llvm.cos.",
     "llvm.ctlz.",         "llvm.ctpop.",       "llvm.cttz.",         "llvm.exp.",

@@ -229,6 +229,35 @@ static void intrinsics(void)
        1, 0, want, 20);
 }
 
+// Every mathematical function, in both precisions, against the C library here.
+static void mathematics(void)
+{
+#define ONE(X)                                                                                     \
+  X(sin) X(cos) X(tan) X(asin) X(acos) X(atan) X(sinh) X(cosh) X(tanh) X(asinh) X(atanh) X(exp)    \
+  X(exp2) X(expm1) X(log) X(log2) X(log10) X(log1p) X(sqrt) X(cbrt) X(ceil) X(floor) X(trunc)      \
+  X(round) X(rint) X(nearbyint) X(erf) X(erfc) X(tgamma) X(lgamma) X(fabs) X(logb)
+#define TWO(X)                                                                                     \
+  X(pow) X(atan2) X(fmod) X(hypot) X(fmin) X(fmax) X(fdim) X(copysign) X(remainder) X(nextafter)
+#define CODE1(m) " *o++ = " #m "(x); *o++ = " #m "f((float)x); *o++ = " #m "((float)x);\n"
+#define CODE2(m) " *o++ = " #m "(x, y); *o++ = " #m "f(x, y); *o++ = " #m "((float)x, (float)y);\n"
+#define WANT1(m) m(x), m##f((float)x), m##f((float)x),
+#define WANT2(m) m(x, y), m##f((float)x, (float)y), m##f((float)x, (float)y),
+  const double x = 0.71875, y = 2.25;
+  const double want[] = {ONE(WANT1) TWO(WANT2)};
+  enum { n = sizeof want / sizeof *want };
+  struct kit k;
+  kit_begin(&k, "k");
+  kit_value(&k, &x, sizeof x);
+  kit_value(&k, &y, sizeof y);
+  size_t o = kit_buffer(&k, "o", KR_OUT, 8, n, NULL);
+  kit_launch(&k, 1, 1, 0);
+  kit_go(&k, "__global__ void k(double x, double y, double *o) {\n" ONE(CODE1) TWO(CODE2) "}\n");
+  CHECK(kit_ok(&k));
+  for (size_t i = 0; k.r.status == KR_RUN_OK && i < n; i++)
+    CHECK(fabs(KIT_OUT(k, o, double)[i] - want[i]) <= 1e-6 * (1e-3 + fabs(want[i])));
+  kit_end(&k);
+}
+
 // A product and a sum with their own roundings are not one fused operation,
 // while plain arithmetic may be fused.
 static void contraction(void)
@@ -328,6 +357,7 @@ int main(void)
   atomics();
   vectors();
   intrinsics();
+  mathematics();
   contraction();
   three_dimensions();
   names();

@@ -180,6 +180,10 @@ long lround(double) noexcept __attribute__((const));
 long lroundf(float) noexcept __attribute__((const));
 long long llround(double) noexcept __attribute__((const));
 long long llroundf(float) noexcept __attribute__((const));
+double scalbln(double, long) noexcept __attribute__((const));
+float scalblnf(float, long) noexcept __attribute__((const));
+double remquo(double, double, int *) noexcept;
+float remquof(float, float, int *) noexcept;
 void sincos(double, double *, double *) noexcept;
 void sincosf(float, float *, float *) noexcept;
 double exp10(double) noexcept __attribute__((const));
@@ -213,6 +217,12 @@ KR_FN float ldexp(float x, int e) noexcept { return ldexpf(x, e); }
 KR_FN float scalbn(float x, int e) noexcept { return scalbnf(x, e); }
 KR_FN float frexp(float x, int *e) noexcept { return frexpf(x, e); }
 KR_FN float modf(float x, float *i) noexcept { return modff(x, i); }
+KR_FN float scalbln(float x, long e) noexcept { return scalblnf(x, e); }
+KR_FN float remquo(float x, float y, int *q) noexcept { return remquof(x, y, q); }
+KR_FN double nan(const char *) noexcept { return __builtin_nan(""); }
+KR_FN float nanf(const char *) noexcept { return __builtin_nanf(""); }
+KR_FN bool isnormal(double x) noexcept { return __builtin_isnormal(x); }
+KR_FN bool isnormal(float x) noexcept { return __builtin_isnormal(x); }
 KR_FN int ilogb(float x) noexcept { return ilogbf(x); }
 KR_FN long lrint(float x) noexcept { return lrintf(x); }
 KR_FN long long llrint(float x) noexcept { return llrintf(x); }
