@@ -182,6 +182,7 @@ struct geometry_changes {
   CXCursor member[3];
   bool member_plain;
   size_t call_offset;
+  CXCursor wrapped, wrapped_in; // the last node without a name that is a statement, and its block
 };
 
 // `expr` is the variable or a part of it that counts.
@@ -217,32 +218,48 @@ static bool geometry_block_around(CXCursor stmt, CXCursor parent, size_t call_of
          call_offset < block.offset + block.length && at.offset < call_offset;
 }
 
+// `left = right`, the statement `c` below `parent`.
+static void geometry_assigned(struct geometry_changes *s, CXCursor c, CXCursor parent, CXCursor left,
+                              CXCursor right)
+{
+  if (!geometry_is_var(s, left))
+    return;
+  if (clang_equalCursors(parent, s->wrapped)) // temporaries are destroyed around it
+    parent = s->wrapped_in;
+  bool plain = geometry_block_around(c, parent, s->call_offset);
+  CXCursor bare = geometry_strip(left);
+  char *member = tu_take(clang_getCursorSpelling(bare));
+  int which = strlen(member) == 1 ? member[0] - 'x' : -1;
+  if (clang_getCursorKind(bare) == CXCursor_DeclRefExpr) {
+    s->n++;
+    s->assigned = right;
+    s->plain = plain;
+  } else if (which >= 0 && which < 3 && clang_Cursor_isNull(s->member[which])) {
+    s->n_members++;
+    s->member[which] = right;
+    s->member_plain = s->member_plain && plain;
+  } else {
+    s->n += 2;
+  }
+  free(member);
+}
+
 static int geometry_change(void *arg, CXCursor c, CXCursor parent)
 {
   struct geometry_changes *s = arg;
   switch (clang_getCursorKind(c)) {
+  case CXCursor_UnexposedExpr:
+    if (clang_getCursorKind(parent) == CXCursor_CompoundStmt) {
+      s->wrapped = c;
+      s->wrapped_in = parent;
+    }
+    return 0;
   case CXCursor_BinaryOperator:
     if (clang_getCursorBinaryOperatorKind(c) == CXBinaryOperator_Assign) {
       size_t n;
       CXCursor *kids = tu_children(c, &n);
-      if (n == 2 && geometry_is_var(s, kids[0])) {
-        bool plain = geometry_block_around(c, parent, s->call_offset);
-        CXCursor left = geometry_strip(kids[0]);
-        char *member = tu_take(clang_getCursorSpelling(left));
-        int which = strlen(member) == 1 ? member[0] - 'x' : -1;
-        if (clang_getCursorKind(left) == CXCursor_DeclRefExpr) {
-          s->n++;
-          s->assigned = kids[1];
-          s->plain = plain;
-        } else if (which >= 0 && which < 3 && clang_Cursor_isNull(s->member[which])) {
-          s->n_members++;
-          s->member[which] = kids[1];
-          s->member_plain = s->member_plain && plain;
-        } else {
-          s->n += 2;
-        }
-        free(member);
-      }
+      if (n == 2)
+        geometry_assigned(s, c, parent, kids[0], kids[1]);
       free(kids);
     }
     return 0;
@@ -273,6 +290,19 @@ static int geometry_change(void *arg, CXCursor c, CXCursor parent)
     CXCursor callee = clang_getCursorReferenced(c);
     CXType fn = clang_getCursorType(callee);
     int n = clang_Cursor_getNumArguments(c);
+    bool method = clang_getCursorKind(callee) == CXCursor_CXXMethod;
+    if (method && n == clang_Cursor_getNumArguments(callee) + 1) {
+      // An overloaded operator; its object is the first argument.
+      char *name = tu_take(clang_getCursorSpelling(c));
+      if (n == 2 && !strcmp(name, "operator="))
+        geometry_assigned(s, c, parent, clang_Cursor_getArgument(c, 0),
+                          clang_Cursor_getArgument(c, 1));
+      else if (!clang_CXXMethod_isConst(callee) &&
+               geometry_is_var(s, clang_Cursor_getArgument(c, 0)))
+        s->n += 2;
+      free(name);
+      return 0;
+    }
     for (int i = 0; i < n; i++) {
       CXType param = clang_getCanonicalType(clang_getArgType(fn, (unsigned)i));
       bool may = param.kind == CXType_RValueReference || param.kind == CXType_Invalid ||
@@ -282,8 +312,7 @@ static int geometry_change(void *arg, CXCursor c, CXCursor parent)
       if (may && geometry_is_var(s, clang_Cursor_getArgument(c, (unsigned)i)))
         s->n += clang_Cursor_isNull(callee) || param.kind != CXType_Invalid ? 2 : 0;
     }
-    if (clang_getCursorKind(callee) == CXCursor_CXXMethod && !clang_CXXMethod_isConst(callee) &&
-        !clang_CXXMethod_isStatic(callee)) {
+    if (method && !clang_CXXMethod_isConst(callee) && !clang_CXXMethod_isStatic(callee)) {
       size_t kids_n;
       CXCursor *kids = tu_children(c, &kids_n);
       if (kids_n && clang_getCursorKind(geometry_strip(kids[0])) == CXCursor_MemberRefExpr &&
@@ -303,7 +332,7 @@ static struct geometry_changes geometry_changes(struct geometry *g, CXCursor var
   struct geometry_changes s = {.var = var, .field = field, .member_plain = true};
   for (int i = 0; i < 3; i++)
     s.member[i] = clang_getNullCursor();
-  s.assigned = clang_getNullCursor();
+  s.assigned = s.wrapped = s.wrapped_in = clang_getNullCursor();
   CXFile file;
   struct kr_span at;
   if (tu_extent(g->call, &file, &at))
@@ -620,7 +649,7 @@ static CXCursor geometry_follow(struct geometry *g, CXCursor var)
     geometry_no(g, "`%s` is none of the kernel's parameters or constants", name);
   else if (!clang_Cursor_isNull(init) && !s.n && !s.n_members)
     found = init;
-  else if (clang_Cursor_isNull(init) && s.n == 1 && !s.n_members && s.plain)
+  else if (s.n == 1 && !s.n_members && s.plain)
     found = s.assigned;
   else
     geometry_no(g, "`%s` is assigned to more than once, or not always", name);
@@ -1102,11 +1131,7 @@ static int geometry_dims(struct geometry *g, CXCursor c, CXCursor dims[3])
     }
     if (once && !s.n_members) {
       c = init;
-    } else if (s.n == 1 && !s.n_members && s.plain &&
-               (clang_Cursor_isNull(init) ||
-                (clang_getCursorKind(init) == CXCursor_CallExpr &&
-                 clang_Cursor_getNumArguments(init) >= 0)) &&
-               geometry_is_local(to)) {
+    } else if (s.n == 1 && !s.n_members && s.plain && geometry_is_local(to)) {
       c = s.assigned;
     } else {
       geometry_no(g, "`%s` is assigned to more than once, or not always", name);

@@ -204,11 +204,12 @@ static CXCursor uses_target(CXCursor lhs)
       return clang_getNullCursor();
     size_t n;
     CXCursor *kids = tu_children(c, &n);
-    CXCursor base = n ? kids[0] : clang_getNullCursor();
+    CXCursor base = n ? uses_strip(kids[0]) : clang_getNullCursor();
     free(kids);
-    if (clang_Cursor_isNull(base))
-      return base;
-    c = uses_strip(base);
+    // Past a pointer it is memory and no variable.
+    if (clang_Cursor_isNull(base) || uses_kind(base) == CXType_Pointer)
+      return clang_getNullCursor();
+    c = base;
   }
 }
 
@@ -223,13 +224,8 @@ static struct uses_val uses_assign(struct uses *s, CXCursor lhs, CXCursor rhs, b
   CXCursor var = uses_target(lhs);
   enum CXCursorKind kind = clang_getCursorKind(var);
   if (kind == CXCursor_VarDecl || kind == CXCursor_ParmDecl) {
-    // What is stored through a pointer lands in memory that is not followed; only
-    // local arrays (shared memory too) keep what was put into them.
-    CXCursor bare = uses_strip(lhs);
-    bool whole = clang_getCursorKind(bare) == CXCursor_DeclRefExpr;
-    enum CXTypeKind type = clang_getCanonicalType(clang_getCursorType(var)).kind;
-    if (whole || type != CXType_Pointer)
-      uses_flow(s, var, v);
+    // Local arrays, shared memory too, and structs keep what was put into them.
+    uses_flow(s, var, v);
   }
   return v;
 }
@@ -285,12 +281,33 @@ static bool uses_begins(const char *name, const char *with)
   return !strncmp(name, with, strlen(with));
 }
 
+// `a = b` and `a += b` of structs are calls.
+static bool uses_is_assignment(const char *name)
+{
+  static const char *const known[] = {"operator=",  "operator+=", "operator-=",  "operator*=",
+                                      "operator/=", "operator%=", "operator&=",  "operator|=",
+                                      "operator^=", "operator<<=", "operator>>="};
+  for (size_t i = 0; i < sizeof known / sizeof *known; i++)
+    if (!strcmp(name, known[i]))
+      return true;
+  return false;
+}
+
 static struct uses_val uses_call(struct uses *s, CXCursor c)
 {
   int n = clang_Cursor_getNumArguments(c);
   CXCursor callee = clang_getCursorReferenced(c);
   char *name = tu_take(clang_getCursorSpelling(c));
   struct uses_val v = {0, 0};
+  if (n == 2 && uses_is_assignment(name)) {
+    v = uses_assign(s, clang_Cursor_getArgument(c, 0), clang_Cursor_getArgument(c, 1),
+                    strcmp(name, "operator="));
+    free(name);
+    return v;
+  }
+  // An overloaded operator that is a member has its object as first argument.
+  int n_params = clang_Cursor_getNumArguments(callee);
+  int shift = clang_getCursorKind(callee) == CXCursor_CXXMethod && n == n_params + 1;
   bool atomic = uses_begins(name, "atomic") || uses_begins(name, "__atomic");
   bool load = uses_begins(name, "__ld"), store = uses_begins(name, "__st");
   CXCursor definition = clang_getNullCursor();
@@ -311,7 +328,8 @@ static struct uses_val uses_call(struct uses *s, CXCursor c)
   free(kids);
   for (int i = 0; i < n; i++) {
     CXCursor arg = clang_Cursor_getArgument(c, (unsigned)i);
-    CXType param = clang_getArgType(clang_getCursorType(callee), (unsigned)i);
+    CXType param = i < shift ? clang_getCursorType(arg)
+                             : clang_getArgType(clang_getCursorType(callee), (unsigned)(i - shift));
     CXType plain = clang_getCanonicalType(param);
     bool by_reference = plain.kind == CXType_LValueReference || plain.kind == CXType_RValueReference;
     bool to_const = (by_reference || plain.kind == CXType_Pointer) &&
@@ -324,7 +342,8 @@ static struct uses_val uses_call(struct uses *s, CXCursor c)
       uses_mark(s, a.ptr, load ? KR_USE_READ : KR_USE_WRITE, c);
       v.data |= load ? a.ptr : 0;
     } else if (followed) {
-      CXCursor parm = clang_Cursor_getArgument(definition, (unsigned)i);
+      CXCursor parm = i < shift ? clang_getNullCursor()
+                                : clang_Cursor_getArgument(definition, (unsigned)(i - shift));
       if (!clang_Cursor_isNull(parm))
         uses_flow(s, parm, a);
     } else if (plain.kind == CXType_Pointer || by_reference) {
@@ -387,6 +406,8 @@ static struct uses_val uses_expr(struct uses *s, CXCursor c, enum uses_mode mode
       v = uses_expr(s, kids[0], arrow ? USES_READ : mode);
       if (arrow)
         v = uses_access(s, v, mode, c);
+      if (!uses_is_pointer(c) && uses_kind(c) != CXType_Record)
+        v.ptr = 0;
     }
     free(kids);
     return v;

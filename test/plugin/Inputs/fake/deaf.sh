@@ -1,0 +1,3 @@
+#!/bin/sh
+# Reads nothing at all.
+exec sleep 600

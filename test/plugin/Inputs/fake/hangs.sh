@@ -1,0 +1,4 @@
+#!/bin/sh
+# Reads the request and says nothing.
+read -r line
+exec sleep 600

@@ -1,0 +1,69 @@
+// RUN: %tool/parse_dump --brief %s | FileCheck %s --match-full-lines
+// What cannot be taken is refused by name and reason; the others are not.
+#define BODY(b) { b }
+#define OPEN {
+#define CLOSE }
+#define NAMED(x) x##_kernel
+#define PARAMS (float *x)
+#define WHOLE(name) __global__ void name(float *x) { x[0] = 1; }
+
+__global__ void body(float *x) BODY(x[0] = 1;)
+// CHECK: kernel body(float *) at [[@LINE-1]]:1
+// CHECK-NEXT:   refused [[@LINE-2]]:32: its body's first brace comes from a macro (BODY, line [[@LINE-2]])
+__global__ void open(float *x) OPEN x[0] = 1; }
+// CHECK: kernel open(float *) at [[@LINE-1]]:1
+// CHECK-NEXT:   refused [[@LINE-2]]:32: its body's first brace comes from a macro (OPEN, line [[@LINE-2]])
+__global__ void close(float *x) { x[0] = 1; CLOSE
+// CHECK: kernel close(float *) at [[@LINE-1]]:1
+// CHECK-NEXT:   refused [[@LINE-2]]:49: its body's last brace comes from a macro (CLOSE, line [[@LINE-2]])
+__global__ void NAMED(foo)(float *x) { x[0] = 1; }
+// CHECK: kernel foo_kernel(float *) at [[@LINE-1]]:1
+// CHECK-NEXT:   refused [[@LINE-2]]:17: its name comes from a macro (NAMED, line [[@LINE-2]])
+__global__ void params PARAMS { x[0] = 1; }
+// CHECK: kernel params(float *) at [[@LINE-1]]:1
+// CHECK-NEXT:   refused [[@LINE-2]]:17: its parameter list comes from a macro
+WHOLE(whole)
+// CHECK: kernel whole(float *) at [[@LINE-1]]:1
+// CHECK-NEXT:   refused [[@LINE-2]]:7: its name comes from a macro (WHOLE, line [[@LINE-2]])
+template <typename T> __global__ void generic(T *x) { x[0] = 1; }
+// CHECK: kernel generic({{.*}}) at [[@LINE-1]]:1 template
+// CHECK-NEXT:   refused [[@LINE-2]]:1: templates are not there yet
+template <> __global__ void generic<float>(float *x) { x[0] = 2; }
+// CHECK: kernel generic(float *) at [[@LINE-1]]:1
+// CHECK-NEXT:   refused [[@LINE-2]]:1: explicit specialisations of templates are not there yet
+template __global__ void generic<double>(double *);
+__global__ void branches(int *x, int n) {
+// CHECK: kernel branches(int *, int) at [[@LINE-1]]:1
+// CHECK-NEXT:   refused [[@LINE-2]]:41: its braces depend on #if in its body
+#ifdef OTHER
+  if (n > 1) {
+#else
+  if (n > 2) {
+#endif
+    x[0] = 1;
+  }
+}
+__global__ void including(int *x) {
+// CHECK: kernel including(int *) at [[@LINE-1]]:1
+// CHECK-NEXT:   refused [[@LINE+1]]:1: its body includes a file; that is not there yet
+#include "no_such_file.inc"
+  x[0] = 1;
+}
+__global__ void over(int *x) { x[0] = 1; }
+// CHECK: kernel over(int *) at [[@LINE-1]]:1
+// CHECK-NEXT:   refused [[@LINE-2]]:17: overloaded kernels are not there yet (`over` is also at line [[@LINE+1]])
+__global__ void over(float *x) { x[0] = 1; }
+// CHECK: kernel over(float *) at [[@LINE-1]]:1
+// CHECK-NEXT:   refused [[@LINE-2]]:17: overloaded kernels are not there yet (`over` is also at line [[@LINE-5]])
+__global__ void unknown(float *x, Missing m) { x[0] = 1; }
+// CHECK: kernel unknown(float *, int) at [[@LINE-1]]:1
+// CHECK-NEXT:   refused [[@LINE-2]]:35: the type of its parameter `m` is not known here (unknown type name 'Missing')
+__global__ void fine(int *x) {
+// CHECK: kernel fine(int *) at [[@LINE-1]]:1
+// CHECK-NOT: refused
+#if __CUDA_ARCH__ >= 800
+  x[0] = 1;
+#else
+  x[0] = 2;
+#endif
+}
