@@ -52,13 +52,15 @@ void prompt_fill(const char *template_name, const struct prompt_value *values, s
 
 // --- code ---
 
-// Appends text as UTF-8: bytes of another encoding (Latin-1 in a comment)
-// become `?`, since JSON has no place for them.
+// Appends text as UTF-8 with LF: bytes of another encoding (Latin-1 in a
+// comment) become `?`, since JSON has no place for them.
 static void add_utf8(struct kr_bytes *out, const char *text, size_t len)
 {
   for (size_t i = 0; i < len;) {
     size_t n = utf8_length(text + i, len - i);
-    if (n)
+    if (text[i] == '\r' && i + 1 < len && text[i + 1] == '\n')
+      ;
+    else if (n)
       kr_bytes_add(out, text + i, n);
     else
       kr_bytes_addc(out, '?');
@@ -86,8 +88,8 @@ static void add_block(struct kr_bytes *out, const char *code, size_t len)
   kr_bytes_addc(out, '\n');
 }
 
-// A part of the slice without #line directives, CRs and blank lines at its ends
-// or in rows.
+// A part of the slice without what the slicer put there for itself (#line
+// directives, an empty `namespace std`), CRs and blank lines at its ends or in rows.
 static void slice_clean(const char *text, struct kr_bytes *out)
 {
   bool blank = false;
@@ -101,9 +103,11 @@ static void slice_clean(const char *text, struct kr_bytes *out)
       at++;
     bool is_line = at < len && p[at] == '#' &&
                    (!strncmp(p + at + 1 + strspn(p + at + 1, " \t"), "line", 4));
+    static const char scaffold[] = "namespace std {}";
+    bool is_scaffold = len == sizeof scaffold - 1 && !memcmp(p, scaffold, len);
     if (!len) {
       blank = out->len > 0;
-    } else if (!is_line) {
+    } else if (!is_line && !is_scaffold) {
       if (blank)
         kr_bytes_addc(out, '\n');
       blank = false;
@@ -219,6 +223,55 @@ static void add_section(const struct kr_contract *c, size_t index, struct kr_byt
   kr_bytes_adds(out, ".\n");
 }
 
+// `path` is always this, or one of these.
+static void add_fixed(const struct kr_contract *c, const char *path, struct kr_bytes *out)
+{
+  const char *values[KR_MAX_CASES];
+  size_t n = 0;
+  for (size_t i = 0; i < c->n_cases && n < KR_MAX_CASES; i++) {
+    const struct kr_case *k = &c->cases[i];
+    for (size_t j = 0; j < k->n_bindings; j++) {
+      size_t seen = 0;
+      if (strcmp(k->bindings[j].path, path) || !k->bindings[j].expr)
+        continue;
+      while (seen < n && strcmp(values[seen], k->bindings[j].expr))
+        seen++;
+      if (seen == n)
+        values[n++] = k->bindings[j].expr;
+    }
+  }
+  kr_bytes_addf(out, "- `%s` is always ", path);
+  for (size_t i = 0; i < n; i++)
+    kr_bytes_addf(out, "%s%s", !i ? "" : i + 1 < n ? ", " : " or ", values[i]);
+  kr_bytes_adds(out, ".\n");
+}
+
+// The label, which names what tells cases apart, and then the other values.
+static void add_case(const struct prompt_task *task, size_t index, struct kr_bytes *out)
+{
+  const struct kr_case *k = &task->contract->cases[index];
+  const struct kr_reference *ref = task->reference;
+  const char *gap = " (";
+  kr_bytes_addf(out, " %s", k->label);
+  for (size_t i = 0; i < k->n_bindings; i++) {
+    const struct kr_binding *b = &k->bindings[i];
+    char *named = kr_xasprintf("%s = ", b->path);
+    const char *in_label = strstr(k->label, named);
+    bool told = in_label && (in_label == k->label || in_label[-1] == ' ');
+    free(named);
+    if (told || b->fixed || b->drawn)
+      continue;
+    kr_bytes_addf(out, "%s%s = %s", gap, b->path, b->expr);
+    gap = ", ";
+  }
+  if (ref && ref->case_us && index < ref->n_cases && ref->case_us[index] > 0) {
+    kr_bytes_addf(out, "%soriginal: %.3g us", gap, ref->case_us[index]);
+    gap = ", ";
+  }
+  if (*gap == ',')
+    kr_bytes_addc(out, ')');
+}
+
 static void add_terms(const struct prompt_task *task, struct kr_bytes *out)
 {
   const struct kr_contract *c = task->contract;
@@ -226,23 +279,23 @@ static void add_terms(const struct prompt_task *task, struct kr_bytes *out)
     add_section(c, i, out);
   for (size_t i = 0; i < c->n_requires; i++)
     kr_bytes_addf(out, "- `%s` always holds.\n", c->requires_[i]);
-  const struct kr_case *first = &c->cases[0];
-  for (size_t i = 0; i < first->n_bindings; i++) {
-    if (first->bindings[i].fixed && first->bindings[i].expr)
-      kr_bytes_addf(out, "- `%s` is always %s.\n", first->bindings[i].path,
-                    first->bindings[i].expr);
+  for (size_t i = 0; i < c->cases[0].n_bindings; i++) {
+    const struct kr_binding *b = &c->cases[0].bindings[i];
+    if (b->fixed && b->expr)
+      add_fixed(c, b->path, out);
   }
   for (size_t i = 0; i < c->n_constants; i++) {
+    if (!strncmp(c->constants[i].name, "sizeof(", 7))
+      continue;
     kr_bytes_addf(out, "- `%s` is ", c->constants[i].name);
     kr_value_print(c->constants[i].value, out);
     kr_bytes_adds(out, ".\n");
   }
-  const struct kr_reference *ref = task->reference;
   kr_bytes_adds(out, "- It is measured with");
   for (size_t i = 0; i < c->n_cases; i++) {
-    kr_bytes_addf(out, "%s %s", i ? ";" : "", c->cases[i].label);
-    if (ref && ref->case_us && i < ref->n_cases && ref->case_us[i] > 0)
-      kr_bytes_addf(out, " (original: %.3g us)", ref->case_us[i]);
+    if (i)
+      kr_bytes_addc(out, ';');
+    add_case(task, i, out);
   }
   kr_bytes_adds(out, ". It must be right for all other sizes and values too, and is checked with "
                      "some that are not told.\n");

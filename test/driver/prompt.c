@@ -133,11 +133,16 @@ static void test_terms(void)
   struct kr_case cases[2] = {contract.cases[0], contract.cases[0]};
   struct kr_filling fillings[2] = {{KR_FILLED_NULL, NULL, NULL},
                                    {KR_FILLED_ALIAS, NULL, (char *)"x"}};
-  struct kr_binding bindings[2] = {contract.cases[0].bindings[0],
-                                   {(char *)"k", (char *)"16", true, false}};
+  struct kr_binding bindings[3] = {contract.cases[0].bindings[0],
+                                   {(char *)"k", (char *)"16", true, false},
+                                   {(char *)"mn", (char *)"40 * n", false, false}};
+  struct kr_binding others[3] = {contract.cases[0].bindings[0],
+                                 {(char *)"k", (char *)"32", true, false},
+                                 {(char *)"mn", (char *)"7", false, false}};
   char *dims[] = {(char *)"rows", (char *)"cols"}, *requires_[] = {(char *)"n % 4 == 0"},
        *archs[] = {(char *)"sm_80", (char *)"sm_90"};
-  struct kr_constant constants[] = {{(char *)"TILE", kr_value_int(32)}};
+  struct kr_constant constants[] = {{(char *)"TILE", kr_value_int(32)},
+                                    {(char *)"sizeof(float)", kr_value_int(4)}};
   double case_us[2] = {64.31, 0};
   struct kr_reference ref = {.case_us = case_us, .n_cases = 2};
   c.sections = sections;
@@ -151,27 +156,31 @@ static void test_terms(void)
   sections[1].rtol = (char *)"1e-3";
   sections[1].atol = (char *)"1e-6";
   cases[0].bindings = bindings;
+  cases[1].bindings = others;
+  cases[0].n_bindings = cases[1].n_bindings = 3;
   cases[1].fillings = fillings;
   cases[1].label = (char *)"n = 7";
   c.requires_ = requires_;
   c.n_requires = 1;
   c.constants = constants;
-  c.n_constants = 1;
+  c.n_constants = 2;
   c.archs = archs;
   c.n_archs = 2;
   c.tunable = false;
   c.tunable_why = (char *)"it is launched in other.cu too";
   c.kernel = (char *)"nn::deep::scale";
+  c.code = (char *)"int i; // caf\xe9\r\nint j;\r\n";
   c.before = (char *)"#line 1 \"/home/me/scale.cu\"\n\n\n#define TILE 32\r\n\n\n\n"
-                     "  # line 9\nstruct s; // J\xfcrgen\n\n";
+                     "  # line 9\nnamespace std {}\nstruct s; // J\xfcrgen\n\n";
   struct prompt_task task = {.contract = &c, .reference = &ref};
   const char *p = build(&task, NULL, 0);
   CHECK(strstr(p, "- `x` is read: rows x cols elements of float, the first at index -1, element 0 "
                   "aligned to 16 bytes; it may be a null pointer.\n"));
   CHECK(strstr(p, "- `y` is written: n elements of float; it may point into `x`; it is compared with "
                   "tolerance 1e-3 + 1e-6.\n"));
-  CHECK(strstr(p, "- `n % 4 == 0` always holds.\n- `k` is always 16.\n- `TILE` is 32.\n"));
-  CHECK(strstr(p, "- It is measured with n = 1048576 (original: 64.3 us); n = 7. It must"));
+  CHECK(strstr(p, "- `n % 4 == 0` always holds.\n- `k` is always 16 or 32.\n- `TILE` is 32.\n- It"));
+  CHECK(strstr(p, "- It is measured with n = 1048576 (mn = 40 * n, original: 64.3 us); n = 7 (mn = 7). It "
+                  "must"));
   CHECK(strstr(p, "The code is for sm_80, sm_90.\n"));
   CHECK(strstr(p, "- The launch stays as it is (it is launched in other.cu too), so there is no "));
   CHECK(!strstr(p, "At most"));
@@ -179,6 +188,8 @@ static void test_terms(void)
   CHECK(strstr(p, "\n```\n\nBefore it, its translation unit has:\n\n```cuda\n#define TILE 32\n\n"
                   "struct s; // J?rgen\n```\n\nIt is launched"));
   CHECK(!strstr(p, "/home"));
+  CHECK(strstr(p, "```cuda\nint i; // caf?\nint j;\n```\n"));
+  CHECK(!strchr(p, '\r'));
 }
 
 static void test_exact(void)
