@@ -1,3 +1,6 @@
 if(TARGET kevin-cuda)
   kr_unit(bench cuda_time kevin-cuda kevin-evaluator)
 endif()
+if(TARGET kevin-cpu)
+  kr_unit(bench cpu_speed kevin-cpu kevin-evaluator)
+endif()
