@@ -200,17 +200,21 @@ static void add_section(const struct kr_contract *c, size_t index, struct kr_byt
   if (s->align)
     kr_bytes_addf(out, ", element 0 aligned to %s bytes", s->align);
   bool null = false;
-  const char *alias = NULL;
+  const char *alias = NULL, *filled = NULL;
   for (size_t i = 0; i < c->n_cases && c->cases[i].fillings; i++) {
     const struct kr_filling *f = &c->cases[i].fillings[index];
     null |= f->kind == KR_FILLED_NULL;
     if (f->kind == KR_FILLED_ALIAS)
       alias = f->alias;
+    if (f->kind == KR_FILLED_EXPR && !filled)
+      filled = f->expr;
   }
   if (null)
     kr_bytes_adds(out, "; it may be a null pointer");
   if (alias)
     kr_bytes_addf(out, "; it may point into `%s`", alias);
+  if (filled)
+    kr_bytes_addf(out, "; it is filled with `%s`", filled);
   if (s->role != KR_IN) {
     if (s->compare == KR_CMP_EXACT || (s->compare == KR_CMP_DEFAULT && !section_is_float(c, leaf)))
       kr_bytes_adds(out, "; it is compared bit for bit");

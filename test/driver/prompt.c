@@ -131,6 +131,8 @@ static void test_terms(void)
   struct kr_contract c = contract;
   struct kr_section sections[2] = {contract.sections[0], contract.sections[1]};
   struct kr_case cases[2] = {contract.cases[0], contract.cases[0]};
+  struct kr_filling filled[2] = {{KR_FILLED_EXPR, (char *)"index(n)", NULL},
+                                 {KR_FILLED_DEFAULT, NULL, NULL}};
   struct kr_filling fillings[2] = {{KR_FILLED_NULL, NULL, NULL},
                                    {KR_FILLED_ALIAS, NULL, (char *)"x"}};
   struct kr_binding bindings[3] = {contract.cases[0].bindings[0],
@@ -158,6 +160,7 @@ static void test_terms(void)
   cases[0].bindings = bindings;
   cases[1].bindings = others;
   cases[0].n_bindings = cases[1].n_bindings = 3;
+  cases[0].fillings = filled;
   cases[1].fillings = fillings;
   cases[1].label = (char *)"n = 7";
   c.requires_ = requires_;
@@ -175,7 +178,7 @@ static void test_terms(void)
   struct prompt_task task = {.contract = &c, .reference = &ref};
   const char *p = build(&task, NULL, 0);
   CHECK(strstr(p, "- `x` is read: rows x cols elements of float, the first at index -1, element 0 "
-                  "aligned to 16 bytes; it may be a null pointer.\n"));
+                  "aligned to 16 bytes; it may be a null pointer; it is filled with `index(n)`.\n"));
   CHECK(strstr(p, "- `y` is written: n elements of float; it may point into `x`; it is compared with "
                   "tolerance 1e-3 + 1e-6.\n"));
   CHECK(strstr(p, "- `n % 4 == 0` always holds.\n- `k` is always 16 or 32.\n- `TILE` is 32.\n- It"));
