@@ -74,6 +74,8 @@ void json_put_number(struct json_writer *w, double d)
     kr_bytes_adds(w->out, "\"nan\"");
   } else if (isinf(d)) {
     kr_bytes_adds(w->out, d < 0 ? "\"-inf\"" : "\"inf\"");
+  } else if (d == trunc(d) && fabs(d) < 1e15) {
+    kr_bytes_addf(w->out, "%.0f", d == 0 ? 0.0 : d);
   } else {
     // The fewest digits that read back as the same double: one text for one value.
     char text[40];

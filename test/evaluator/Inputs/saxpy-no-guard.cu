@@ -1,0 +1,5 @@
+__global__ void saxpy(int n, float a, const float *x, float *y)
+{
+  int i = blockIdx.x * blockDim.x + threadIdx.x;
+  y[i] = fmaf(a, x[i], y[i]);
+}
