@@ -27,6 +27,26 @@ static void tell_sentence(struct kr_bytes *out, const char *text)
   free(line);
 }
 
+// A screen's refusals, one a line: a sentence, or a list of the first few.
+static void tell_refusals(struct kr_bytes *out, const char *text)
+{
+  enum { SHOWN = 8 };
+  size_t n = 0;
+  if (!text[strcspn(text, "\n")]) {
+    kr_bytes_addc(out, ' ');
+    tell_sentence(out, text);
+    return;
+  }
+  for (const char *p = text; *p && n <= SHOWN; n++) {
+    size_t len = strcspn(p, "\n");
+    char *line = kr_xstrndup(p, len);
+    kr_bytes_adds(out, "\n- ");
+    tell_sentence(out, n < SHOWN ? line : "and more");
+    free(line);
+    p += len + (p[len] == '\n');
+  }
+}
+
 // Adds `by` to the line of each "variant.cu:LINE" and "variant.cu(LINE)" at
 // which it points: the code that was compiled lacks the block's first line.
 static void tell_shifted(struct kr_bytes *out, const char *text, size_t len, unsigned by)
@@ -237,8 +257,8 @@ void feedback_tell(const struct variant *variant, const struct kr_verdict *v,
       struct kr_bytes shifted;
       kr_bytes_init(&shifted, 2 * strlen(said) + 64);
       tell_shifted(&shifted, said, strlen(said), variant->lines_before);
-      kr_bytes_adds(out, "it was not accepted: ");
-      tell_sentence(out, shifted.data);
+      kr_bytes_adds(out, "it was not accepted:");
+      tell_refusals(out, shifted.data);
       kr_bytes_release(&shifted);
     }
     return;

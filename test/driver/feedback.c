@@ -39,6 +39,12 @@ static void test_refused(void)
   CHECK_STR(tell(&v), "it was not accepted: variant.cu:3: `#include` is not allowed.");
   variant.lines_before = 1;
   CHECK_STR(tell(&v), "it was not accepted: variant.cu:4: `#include` is not allowed.");
+  v.told = (char *)"variant.cu:3: `#include` is not allowed\nno kernel is defined\n";
+  CHECK_STR(tell(&v), "it was not accepted:\n- variant.cu:4: `#include` is not allowed.\n"
+                      "- no kernel is defined.");
+  v.told = (char *)"1\n2\n3\n4\n5\n6\n7\n8\n9\n10";
+  CHECK_STR(tell(&v), "it was not accepted:\n- 1.\n- 2.\n- 3.\n- 4.\n- 5.\n- 6.\n- 7.\n- 8.\n"
+                      "- and more.");
   variant.lines_before = 0;
 }
 
