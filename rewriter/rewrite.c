@@ -180,7 +180,9 @@ static char *dress(const char *text, size_t len, const char *indent)
     i = end + 1;
   }
   free(toks);
-  return kr_bytes_take(&out);
+  char *result = kr_bytes_take(&out);
+  kr_bytes_release(&out);
+  return result;
 }
 
 static size_t trim_lines_end(const char *text, size_t begin, size_t end)
@@ -278,7 +280,9 @@ static char *argument_text(const char *text)
     kr_bytes_add(&out, text + toks[i].offset, toks[i].length);
   }
   free(toks);
-  return kr_bytes_take(&out);
+  char *result = kr_bytes_take(&out);
+  kr_bytes_release(&out);
+  return result;
 }
 
 // Is `name` declared with a floating type somewhere in the file? Its value in

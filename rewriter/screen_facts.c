@@ -73,6 +73,9 @@ static void check_decl(struct facts_screen *s, const struct kr_fact_decl *d)
     screen_refuse(out, "kernel", d->line, "`%s` is a second kernel", name);
     return;
   }
+  // A nameless type hides nothing; its enumerators stand here by themselves.
+  if (d->kind == KR_FACT_TYPE && (!*name || *name == '('))
+    return;
   char *outer = outer_name(s, d);
   if (strcmp(outer, s->orig.name)) {
     if (!screen_has_prefix(&s->orig, outer))

@@ -98,6 +98,8 @@ int main(void)
   // A member of a helper's type needs no prefix of its own.
   WITH((decls[0].kind = KR_FACT_CONSTANT, decls[0].is_device = false, decls[0].name = (char *)"left",
         decls[0].qualified = (char *)"nn::axpy_side::left", decls[0].attributes = (char *)""), NULL);
+  WITH((decls[1].kind = KR_FACT_TYPE, decls[1].name = (char *)"(unnamed enum at k.cu:3:1)", decls[1].qualified = decls[1].name), NULL);
+  WITH((decls[1].kind = KR_FACT_CONSTANT, decls[1].name = (char *)"left", decls[1].qualified = (char *)"nn::left"), "name-prefix");
   // Host code and state.
   WITH(decls[0].is_device = false, "host");
   WITH(decls[0].is_host = true, "host");

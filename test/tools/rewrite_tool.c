@@ -19,7 +19,15 @@
 #include "evaluator/base/mem.h"
 #include "rewriter/rewriter.h"
 
-static struct kr_source src;
+// All of it lives as long as the program.
+static struct kr_source src, variant, blob_source;
+static struct kr_pkernel k;
+static struct kr_markers markers;
+static struct kr_diags diags;
+static struct kr_geometry g;
+static struct kr_contract contract = {.tunable = true};
+static struct kr_edits edits;
+static struct kr_bytes out, diff, blob;
 
 static char *slice(size_t from, size_t to)
 {
@@ -51,34 +59,36 @@ static struct kr_parg *arguments(const struct kr_token *toks, size_t i, size_t *
   return args;
 }
 
-static void find_kernel(struct kr_pkernel *k, const char *name, const struct kr_marker *m)
+static void find_kernel(const char *name, const struct kr_marker *m)
 {
   size_t n, close;
   struct kr_token *toks = kr_lex_all(src.data, src.len, false, &n);
-  k->name = kr_xstrdup(name);
-  k->at.offset = m->target;
-  k->at.length = kr_definition_end(&src, m->target) - m->target;
-  kr_source_place(&src, m->target, &k->line, &k->col);
+  k.name = kr_xstrdup(name);
+  k.at.offset = m->target;
+  k.at.length = kr_definition_end(&src, m->target) - m->target;
+  kr_source_place(&src, m->target, &k.line, &k.col);
   for (size_t i = 0; i + 1 < n; i++) {
     if (!kr_token_is(src.data, toks[i], name))
       continue;
-    if (kr_token_is(src.data, toks[i + 1], "(") && toks[i].offset > m->target && !k->params) {
+    if (kr_token_is(src.data, toks[i + 1], "(") && toks[i].offset > m->target && !k.params) {
       size_t count;
       struct kr_parg *params = arguments(toks, i + 1, &count, &close);
-      k->params = kr_xcalloc(count + 1, sizeof *k->params);
-      k->n_params = count;
+      k.params = kr_xcalloc(count + 1, sizeof *k.params);
+      k.n_params = count;
       for (size_t p = 0; p < count; p++) {
         char *t = params[p].text, *end = t + strlen(t);
         while (end > t && (end[-1] == ' ' || end[-1] == '\n' || end[-1] == '\r'))
           *--end = '\0';
         while (end > t && (end[-1] == '_' || (end[-1] | 32) >= 'a' || (end[-1] >= '0' && end[-1] <= '9')))
           end--;
-        k->params[p].name = kr_xstrdup(end);
+        k.params[p].name = kr_xstrdup(end);
+        free(t);
       }
+      free(params);
     }
     if (kr_token_is(src.data, toks[i + 1], "<<<")) {
       size_t j = i + 1, part = 0;
-      k->sites = kr_xreallocarray(k->sites, k->n_sites + 1, sizeof *k->sites);
+      k.sites = kr_xreallocarray(k.sites, k.n_sites + 1, sizeof *k.sites);
       struct kr_psite s = {.file = src.path, .in_file = true, .editable = true,
                            .geometry_error = kr_xstrdup("not read")};
       kr_source_place(&src, toks[i].offset, &s.line, &s.col);
@@ -94,7 +104,7 @@ static void find_kernel(struct kr_pkernel *k, const char *name, const struct kr_
       if (part == 3)
         s.stream_at = (struct kr_span){toks[from].offset, toks[j - 1].offset + toks[j - 1].length - toks[from].offset};
       s.args = arguments(toks, j + 1, &s.n_args, &close);
-      k->sites[k->n_sites++] = s;
+      k.sites[k.n_sites++] = s;
     }
   }
   free(toks);
@@ -104,9 +114,7 @@ int main(int argc, char **argv)
 {
   bool write = false, body = false;
   const char *undo = NULL, *take_back = NULL, *shown = "verified 2.00x [1.90, 2.10] on GPU: 2.0 -> 1.0 us";
-  struct kr_geometry g = {0};
   bool geometry = false;
-  struct kr_contract contract = {.tunable = true};
   struct kr_err err = {""};
   int i = 1;
   for (; i < argc && argv[i][0] == '-'; i++) {
@@ -142,8 +150,6 @@ int main(int argc, char **argv)
   }
   if (i >= argc)
     return 64;
-  struct kr_edits edits = {0};
-  struct kr_bytes out, diff, blob;
   kr_bytes_init(&out, KR_SOURCE_MAX);
   kr_bytes_init(&diff, KR_SOURCE_MAX);
   kr_bytes_init(&blob, KR_SOURCE_MAX);
@@ -151,14 +157,11 @@ int main(int argc, char **argv)
   if (kr_source_read(&src, argv[i], &err))
     goto out;
   if (take_back) {
-    struct kr_source b;
-    if (kr_source_read(&b, take_back, &err) || kr_undo_edits(b.data, b.len, &src, &edits, &err) ||
+    if (kr_source_read(&blob_source, take_back, &err) ||
+        kr_undo_edits(blob_source.data, blob_source.len, &src, &edits, &err) ||
         kr_edits_finish(&edits, &err) || kr_edits_apply(&edits, &src, &out, &err))
       goto out;
   } else {
-    struct kr_markers markers;
-    struct kr_diags diags = {0};
-    struct kr_pkernel k = {0};
     kr_markers_scan(&src, &markers, &diags);
     const struct kr_marker *m = NULL;
     for (size_t j = 0; j < markers.n && !m; j++) {
@@ -171,14 +174,13 @@ int main(int argc, char **argv)
       kr_err_set(&err, "no marked kernel %s", argv[i + 1]);
       goto out;
     }
-    find_kernel(&k, argv[i + 1], m);
+    find_kernel(argv[i + 1], m);
     if (body) {
       char hex[KR_HASH_HEX + 1];
       kr_hash_hex(kr_body_hash(&src, k.at.offset, k.name), hex);
       puts(hex);
       return 0;
     }
-    struct kr_source variant;
     if (kr_source_read(&variant, argv[i + 2], &err))
       goto out;
     const char *const lines[] = {shown, "by m, turn 1/8; exact; kevin-rewrite 0.1.0",
