@@ -48,6 +48,7 @@ struct slice {
   char **words; // identifiers of what was kept, for using-declarations; a hash set
   size_t n_words, cap_words;
   bool all_macros, templates;
+  bool *pasted; // by file: included in the middle of a kept piece
   char *missing; // the first thing that no slice can have; owned
 };
 
@@ -223,6 +224,65 @@ static void slice_reach_name(struct slice *s, const char *name)
       slice_keep(s, s->map.names[n].item);
 }
 
+static bool slice_is_conditional(const struct map_file *f, size_t token)
+{
+  static const char *const words[] = {"if", "ifdef", "ifndef", "elif", "else", "endif"};
+  if (!(f->toks[token].flags & KR_TOK_DIRECTIVE_START) || token + 1 >= f->n_toks)
+    return false;
+  for (size_t i = 0; i < sizeof words / sizeof *words; i++)
+    if (kr_token_is(f->text, f->toks[token + 1], words[i]))
+      return true;
+  return false;
+}
+
+static void slice_hole_add(struct slice *s, size_t file, size_t begin, size_t end)
+{
+  if (begin >= end)
+    return;
+  KR_GROW(s->holes, s->n_holes, s->cap_holes);
+  s->holes[s->n_holes++] = (struct slice_hole){file, begin, end};
+}
+
+// Whether every conditional of a text begins and ends in it.
+static bool slice_is_balanced(const struct map_file *f, size_t begin, size_t end)
+{
+  long depth = 0;
+  for (size_t i = map_token_at(f, begin); i < f->n_toks && f->toks[i].offset < end; i++) {
+    if (!slice_is_conditional(f, i))
+      continue;
+    bool opens = !kr_token_is(f->text, f->toks[i + 1], "endif");
+    bool goes_on = kr_token_is(f->text, f->toks[i + 1], "else") ||
+                   kr_token_is(f->text, f->toks[i + 1], "elif");
+    if (goes_on ? depth == 0 : !opens && depth-- == 0)
+      return false;
+    depth += opens && !goes_on;
+  }
+  return depth == 0;
+}
+
+// A piece that begins or ends inside a conditional: the branch that was taken is
+// written, without the directives.
+static void slice_resolve(struct slice *s, size_t file, size_t begin, size_t end)
+{
+  const struct map_file *f = &s->map.files[file];
+  if (slice_is_balanced(f, begin, end))
+    return;
+  for (size_t i = map_token_at(f, begin); i < f->n_toks && f->toks[i].offset < end; i++) {
+    if (!slice_is_conditional(f, i))
+      continue;
+    size_t from = f->toks[i].offset;
+    while (i + 1 < f->n_toks && f->toks[i + 1].flags & KR_TOK_DIRECTIVE &&
+           !(f->toks[i + 1].flags & KR_TOK_DIRECTIVE_START))
+      i++;
+    slice_hole_add(s, file, from, f->toks[i].offset + f->toks[i].length);
+  }
+  for (size_t i = 0; i < s->map.n_skips; i++) {
+    const struct map_skip *k = &s->map.skips[i];
+    if (k->file == file && k->begin < end && begin < k->end)
+      slice_hole_add(s, file, k->begin > begin ? k->begin : begin, k->end < end ? k->end : end);
+  }
+}
+
 static void slice_hole(struct slice *s, CXCursor member)
 {
   CXFile file = NULL;
@@ -238,8 +298,18 @@ static void slice_hole(struct slice *s, CXCursor member)
   // A declaration, or `= 0`: up to its semicolon. A body ends at its brace.
   if (next < f->n_toks && kr_token_is(f->text, f->toks[next], ";"))
     end = f->toks[next].offset + 1;
-  KR_GROW(s->holes, s->n_holes, s->cap_holes);
-  s->holes[s->n_holes++] = (struct slice_hole){index, at.offset, end};
+  // Conditionals stay: one may begin before the member or end after it.
+  size_t begin = at.offset;
+  for (size_t i = map_token_at(f, begin); i < f->n_toks && f->toks[i].offset < end; i++) {
+    if (!slice_is_conditional(f, i))
+      continue;
+    slice_hole_add(s, index, begin, f->toks[i].offset);
+    while (i + 1 < f->n_toks && f->toks[i + 1].flags & KR_TOK_DIRECTIVE &&
+           !(f->toks[i + 1].flags & KR_TOK_DIRECTIVE_START))
+      i++;
+    begin = f->toks[i].offset + f->toks[i].length;
+  }
+  slice_hole_add(s, index, begin, end);
 }
 
 // NVRTC takes a constexpr function without a side for host code and refuses it.
@@ -337,6 +407,21 @@ static size_t slice_past_hole(const struct slice *s, size_t file, size_t offset)
   return offset;
 }
 
+// The user's file that the directive of a token includes, MAP_NONE when it is no
+// #include or one of somebody else's.
+static size_t slice_included_file(const struct map *m, size_t file, size_t token)
+{
+  const struct map_file *f = &m->files[file];
+  if (!(f->toks[token].flags & KR_TOK_DIRECTIVE_START) || token + 2 >= f->n_toks ||
+      !kr_token_is(f->text, f->toks[token + 1], "include"))
+    return MAP_NONE;
+  size_t end = f->toks[token + 2].offset + f->toks[token + 2].length;
+  for (size_t i = 0; i < m->n_files; i++)
+    if (m->files[i].parent == file && m->files[i].at >= f->toks[token].offset && m->files[i].at <= end)
+      return i;
+  return MAP_NONE;
+}
+
 // What the tokens of a kept piece name that the AST does not show.
 static void slice_tokens(struct slice *s, size_t file, size_t begin, size_t end, bool directive)
 {
@@ -347,6 +432,11 @@ static void slice_tokens(struct slice *s, size_t file, size_t begin, size_t end,
     struct kr_token t = f->toks[i];
     if (slice_past_hole(s, file, t.offset) != t.offset)
       continue;
+    size_t pasted = slice_included_file(&s->map, file, i);
+    if (pasted != MAP_NONE && !s->pasted[pasted]) {
+      s->pasted[pasted] = true;
+      slice_tokens(s, pasted, 0, s->map.files[pasted].len, false);
+    }
     if (directive && t.kind == KR_TOK_PUNCT &&
         (kr_token_is(f->text, t, "##") || kr_token_is(f->text, t, "%:%:")))
       s->all_macros = true;
@@ -419,6 +509,8 @@ static void slice_closure(struct slice *s)
     // Copied: keeping others may not move it, but its file's tokens are wanted.
     struct map_item it = s->map.items[item];
     if (!it.directive) {
+      if (item != s->kernel)
+        slice_resolve(s, it.file, it.begin, it.end);
       if (map_is_function(it.kind))
         slice_mark(s, it.cursor);
       tu_visit(it.cursor, slice_see, s);
@@ -633,7 +725,24 @@ static void slice_mark_line(struct slice_print *p, size_t file, size_t begin)
 static void slice_copy(struct slice_print *p, size_t file, size_t begin, size_t end)
 {
   const struct map_file *f = &p->s->map.files[file];
+  size_t token = map_token_at(f, begin);
   for (size_t i = begin; i < end; i++) {
+    while (token + 1 < f->n_toks && f->toks[token].offset < i)
+      token++;
+    // A file that is included in the middle of a declaration (a table of numbers)
+    // stands here itself.
+    size_t pasted = f->toks[token].offset == i ? slice_included_file(&p->s->map, file, token) : MAP_NONE;
+    if (pasted != MAP_NONE) {
+      slice_mark_line(p, pasted, 0);
+      slice_copy(p, pasted, 0, p->s->map.files[pasted].len);
+      kr_bytes_addc(p->out, '\n');
+      i = f->toks[token + 2].offset + f->toks[token + 2].length;
+      while (i < end && f->text[i] != '\n')
+        i++;
+      if (i + 1 < end)
+        slice_mark_line(p, file, i + 1);
+      continue;
+    }
     char c = f->text[i];
     bool hole = slice_past_hole(p->s, file, i) != i;
     for (size_t k = 0; k < p->s->n_marks && c == 'c'; k++)
@@ -867,8 +976,10 @@ static void slice_deps(struct slice *s)
   for (size_t i = 0; i < s->map.n_items; i++)
     if (s->kept[i] && s->map.items[i].file != s->map.items[s->kernel].file)
       used[s->map.items[i].file] = true;
-  for (size_t i = 0; i < s->map.n_files; i++)
+  for (size_t i = 0; i < s->map.n_files; i++) {
+    used[i] |= s->pasted[i];
     n += used[i];
+  }
   s->k->deps = kr_xcalloc(n + 1, sizeof *s->k->deps);
   for (size_t i = 0; i < s->map.n_files; i++)
     if (used[i]) {
@@ -894,6 +1005,7 @@ static void slice_release(struct slice *s)
   free(s->words);
   free(s->kept);
   free(s->included);
+  free(s->pasted);
   free(s->queue);
   free(s->holes);
   free(s->marks);
@@ -910,11 +1022,16 @@ int slice_make(struct tu *tu, CXCursor kernel, struct kr_pkernel *k, struct kr_e
   int status = -1;
   map_build(&s.map, tu);
   s.kept = kr_xcalloc(s.map.n_items + 1, sizeof *s.kept);
+  s.pasted = kr_xcalloc(s.map.n_files + 1, sizeof *s.pasted);
   s.included = kr_xcalloc(s.map.n_headers + 1, sizeof *s.included);
   s.kernel = slice_find_kernel(&s, kernel);
   if (s.kernel == MAP_NONE || s.map.items[s.kernel].file != 0) {
     kr_err_set(err, "%s is not a definition at namespace scope of %s", k->name ? k->name : "kernel",
                tu->path);
+    goto out;
+  }
+  if (!slice_is_balanced(&s.map.files[0], k->at.offset, k->at.offset + k->at.length)) {
+    kr_err_set(err, "a conditional (#if) begins inside it and ends outside, or the reverse");
     goto out;
   }
   slice_keep(&s, s.kernel);

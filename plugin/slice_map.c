@@ -452,7 +452,24 @@ static int map_walk_one(void *arg, CXCursor cursor, CXCursor parent)
 
 // --- directives ---
 
-static void map_directives(struct map *m, size_t file, const CXSourceRangeList *skipped)
+static void map_skipped(struct map *m)
+{
+  CXSourceRangeList *skipped = clang_getAllSkippedRanges(m->tu->unit);
+  for (unsigned i = 0; skipped && i < skipped->count; i++) {
+    CXFile file = NULL;
+    size_t begin, end;
+    tu_place(clang_getRangeStart(skipped->ranges[i]), &file, &begin);
+    size_t index = file ? map_file_of(m, file) : MAP_NONE;
+    if (index == MAP_NONE)
+      continue;
+    tu_place(clang_getRangeEnd(skipped->ranges[i]), &file, &end);
+    KR_GROW(m->skips, m->n_skips, m->cap_skips);
+    m->skips[m->n_skips++] = (struct map_skip){index, begin, end};
+  }
+  clang_disposeSourceRangeList(skipped);
+}
+
+static void map_directives(struct map *m, size_t file)
 {
   const struct map_file *f = &m->files[file];
   for (size_t i = 0; i + 2 < f->n_toks; i++) {
@@ -471,15 +488,8 @@ static void map_directives(struct map *m, size_t file, const CXSourceRangeList *
       last++;
     size_t end = f->toks[last].offset + f->toks[last].length;
     bool dead = false;
-    for (unsigned k = 0; skipped && k < skipped->count && !dead; k++) {
-      CXFile at = NULL;
-      size_t from, to;
-      tu_place(clang_getRangeStart(skipped->ranges[k]), &at, &from);
-      if (!at || !clang_File_isEqual(at, f->file))
-        continue;
-      tu_place(clang_getRangeEnd(skipped->ranges[k]), &at, &to);
-      dead = begin > from && begin < to;
-    }
+    for (size_t k = 0; k < m->n_skips && !dead; k++)
+      dead = m->skips[k].file == file && begin > m->skips[k].begin && begin < m->skips[k].end;
     if (dead)
       continue;
     struct map_item it = {.directive = true, .undef = undef, .file = file, .begin = begin,
@@ -512,10 +522,9 @@ void map_build(struct map *m, struct tu *tu)
     m->files[i].depth = (unsigned)steps;
   }
   struct map_walk w = {.m = m, .scope = MAP_NONE};
-  CXSourceRangeList *skipped = clang_getAllSkippedRanges(tu->unit);
+  map_skipped(m);
   for (size_t i = 0; i < m->n_files; i++)
-    map_directives(m, i, skipped);
-  clang_disposeSourceRangeList(skipped);
+    map_directives(m, i);
   tu_visit(clang_getTranslationUnitCursor(tu->unit), map_walk_one, &w);
 }
 
@@ -538,6 +547,7 @@ void map_release(struct map *m)
   for (size_t i = 0; i < m->n_macros; i++)
     free(m->macros[i].name);
   free(m->files);
+  free(m->skips);
   free(m->headers);
   free(m->scopes);
   free(m->items);

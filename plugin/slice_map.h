@@ -73,6 +73,10 @@ struct map {
   struct map_name *names;
   size_t n_names, cap_names;
   size_t *heads; // of chains in `names`
+  struct map_skip {
+    size_t file, begin, end;
+  } *skips; // what the preprocessor left out
+  size_t n_skips, cap_skips;
   // Macros of other people's headers that the user asked for: name and header.
   struct map_name *macros;
   size_t n_macros, cap_macros;

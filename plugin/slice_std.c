@@ -78,6 +78,8 @@ static const struct std_word std_words[] = {
     {"ssize_t", STD_TYPE, "long", "sys/types.h"},
 
     {"assert", STD_ASSERT, NULL, "assert.h"},
+    {"CUDA_VERSION", STD_MACRO, "(__CUDACC_VER_MAJOR__ * 1000 + __CUDACC_VER_MINOR__ * 10)", "cuda.h"},
+    {"CUDART_VERSION", STD_MACRO, "(__CUDACC_VER_MAJOR__ * 1000 + __CUDACC_VER_MINOR__ * 10)", NULL},
     {"UINT8_C", STD_MACRO, "(c) c", "stdint.h"},
     {"UINT16_C", STD_MACRO, "(c) c", "stdint.h"},
     {"UINT32_C", STD_MACRO, "(c) c##U", "stdint.h"},

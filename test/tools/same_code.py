@@ -48,7 +48,7 @@ def blocks(text):
 def clean(lines, seen):
     """One canonical text for a function; `seen` goes from one to the next."""
     def again(m):
-        kind = re.match(r"\D*", m.group(0)).group(0)
+        kind = re.match(r"\$str|\D*", m.group(0)).group(0)
         return seen.setdefault(m.group(0), "%s#%d" % (kind, sum(k.startswith(kind) for k in seen)))
 
     def anonymous(m):
