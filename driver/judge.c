@@ -1,0 +1,183 @@
+#include "judge.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "../evaluator/base/log.h"
+#include "../evaluator/base/mem.h"
+#include "../rewriter/rewriter.h"
+
+struct judge {
+  struct judge_setup setup;
+  struct kr_worker *worker;
+  struct kr_reference reference;
+  bool have_reference;
+};
+
+// Seeds of one run must not repeat: judgement, finalist and worker each get
+// their own by a mixing step (SplitMix64, Steele, Lea and Flood 2014).
+static uint64_t judge_seed(uint64_t seed, uint64_t a, uint64_t b)
+{
+  uint64_t z = seed + 0x9e3779b97f4a7c15u * (a + 1) + 0xd1b54a32d192ed03u * b;
+  z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9u;
+  z = (z ^ (z >> 27)) * 0x94d049bb133111ebu;
+  return z ^ (z >> 31);
+}
+
+int judge_open(struct judge **out, const struct judge_setup *setup, struct kr_err *err)
+{
+  struct judge *j = kr_xcalloc(1, sizeof *j);
+  j->setup = *setup;
+  j->worker = kr_worker_new(&j->setup.worker, setup->contract, judge_seed(setup->seed, 0, 0));
+  if (kr_worker_open(j->worker, &j->reference, err)) {
+    judge_close(j);
+    return -1;
+  }
+  j->have_reference = true;
+  *out = j;
+  return 0;
+}
+
+void judge_close(struct judge *j)
+{
+  if (!j)
+    return;
+  kr_worker_free(j->worker);
+  if (j->have_reference)
+    kr_reference_release(&j->reference);
+  free(j);
+}
+
+const struct kr_reference *judge_reference(const struct judge *j)
+{
+  return &j->reference;
+}
+
+// A screen's refusals as a verdict: all of them told, each with its line.
+static void judge_refuse(struct kr_verdict *v, const struct kr_screen *screen)
+{
+  struct kr_bytes text;
+  kr_bytes_init(&text, 1 << 16);
+  for (size_t i = 0; i < screen->n; i++) {
+    const struct kr_refusal *r = &screen->items[i];
+    if (r->line)
+      kr_bytes_addf(&text, "%svariant.cu:%u: %s", i ? "\n" : "", r->line, r->text);
+    else
+      kr_bytes_addf(&text, "%s%s", i ? "\n" : "", r->text);
+  }
+  kr_verdict_release(v);
+  kr_verdict_init(v);
+  v->stage = KR_STAGE_SCREEN;
+  v->status = KR_STATUS_REFUSED;
+  v->log = kr_xstrdup(text.data);
+  v->told = kr_bytes_take(&text);
+  kr_bytes_release(&text);
+}
+
+static void judge_environment(struct kr_verdict *v, enum kr_stage stage, const char *why)
+{
+  kr_verdict_release(v);
+  kr_verdict_init(v);
+  v->stage = stage;
+  v->status = KR_STATUS_ENVIRONMENT;
+  v->log = kr_xstrdup(why);
+}
+
+// The fact screen. Returns 0, or -1 when the parser broke, which refuses the
+// candidate as well: it fails closed.
+static int judge_facts(struct judge *j, const struct kr_screen_input *in, struct kr_screen *screen,
+                       struct kr_err *err)
+{
+  struct kr_facts facts = {0};
+  if (kr_parser_facts(j->setup.parser, &j->setup.request, j->setup.kernel, in->code, &facts, err))
+    return -1;
+  kr_screen_facts(in, &facts, screen);
+  kr_facts_release(&facts);
+  return 0;
+}
+
+int judge_candidate(void *arg, const struct kr_candidate *cand, unsigned number,
+                    struct kr_verdict *v, struct kr_err *err)
+{
+  struct judge *j = arg;
+  struct kr_screen screen = {0};
+  struct kr_screen_input in = {.code = cand->code,
+                               .source = j->setup.source,
+                               .kernel = j->setup.kernel,
+                               .contract = j->setup.contract};
+  struct kr_judge_options options = {.until = j->setup.can_time ? KR_STAGE_TIME : KR_STAGE_CHECK,
+                                     .seed = judge_seed(j->setup.seed, number, 1)};
+  kr_screen_tokens(&in, &screen);
+  if (screen.n) {
+    judge_refuse(v, &screen);
+    kr_screen_release(&screen);
+    return 0;
+  }
+  int rc = kr_worker_judge_begin(j->worker, cand, &options, err);
+  if (rc)
+    return -1;
+  struct kr_err parser_err = {""};
+  int facts = judge_facts(j, &in, &screen, &parser_err);
+  rc = kr_worker_judge_end(j->worker, v, err);
+  if (facts)
+    judge_environment(v, KR_STAGE_SCREEN, parser_err.text);
+  else if (screen.n)
+    judge_refuse(v, &screen);
+  kr_screen_release(&screen);
+  kr_debug("verify", "judgement %u: %s at %s%s%s", number, kr_status_name(v->status),
+           kr_stage_name(v->stage), v->log ? ": " : "", v->log ? v->log : "");
+  return facts || screen.n ? 0 : rc;
+}
+
+// One finalist. Stops at the first worker that finds it wrong.
+static int judge_finalist(struct judge *j, const struct kr_candidate *cand, size_t finalist,
+                          size_t n_finalists, struct kr_verdict *v,
+                          void (*tell)(void *arg, size_t finalist, unsigned worker), void *arg,
+                          struct kr_err *err)
+{
+  int rc = -1;
+  struct kr_confirm_share shares[JUDGE_WORKERS] = {0};
+  unsigned n = 0;
+  for (; n < JUDGE_WORKERS; n++) {
+    if (tell)
+      tell(arg, finalist, n + 1);
+    uint64_t seed = judge_seed(j->setup.seed, 1000 + n, 2 + finalist);
+    struct kr_confirm_options options = {.seed = seed};
+    struct kr_worker *w = kr_worker_new(&j->setup.worker, j->setup.contract, seed);
+    int failed = kr_worker_confirm(w, cand, &options, &shares[n], err);
+    kr_worker_free(w);
+    if (failed)
+      goto out;
+    if (shares[n].verdict.status != KR_STATUS_OK) {
+      struct kr_verdict wrong = shares[n].verdict;
+      kr_verdict_init(&shares[n].verdict);
+      kr_verdict_release(v);
+      *v = wrong;
+      v->stage = KR_STAGE_CONFIRM;
+      v->speedup = v->lo = v->hi = 0;
+      rc = 0;
+      n++;
+      goto out;
+    }
+  }
+  kr_confirm_decide(shares, JUDGE_WORKERS, n_finalists, j->setup.contract, v);
+  rc = 0;
+out:
+  for (unsigned i = 0; i < n; i++)
+    kr_confirm_share_release(&shares[i]);
+  return rc;
+}
+
+int judge_confirm(struct judge *j, const struct kr_candidate *const *cands, size_t n,
+                  struct kr_verdict *verdicts,
+                  void (*tell)(void *arg, size_t finalist, unsigned worker), void *arg,
+                  struct kr_err *err)
+{
+  // The search's worker holds device memory that the fresh ones may need.
+  kr_worker_free(j->worker);
+  j->worker = NULL;
+  for (size_t i = 0; i < n; i++)
+    if (judge_finalist(j, cands[i], i, n, &verdicts[i], tell, arg, err))
+      return -1;
+  return 0;
+}

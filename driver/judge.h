@@ -1,0 +1,45 @@
+#ifndef KR_DRIVER_JUDGE_H
+#define KR_DRIVER_JUDGE_H
+
+#include "../evaluator/evaluator.h"
+#include "../plugin/plugin.h"
+
+// The cascade: token screen, then the worker's compile, smoke, check and time
+// beside the facts from the parser, then the fact screen. This is the one place
+// that knows the order, for kevin-rewrite and kevin-eval alike. The first stage
+// that fails gives the verdict.
+
+struct judge_setup {
+  const struct kr_contract *contract;
+  const struct kr_source *source; // the user's file
+  const struct kr_pkernel *kernel;
+  struct kr_parser *parser;
+  struct kr_parse_request request; // flags and folder of that file
+  struct kr_worker_options worker;
+  bool can_time; // of the back end
+  uint64_t seed; // all judgements are drawn from it
+};
+
+struct judge;
+
+// Starts a worker and runs the original. Borrows what the setup points to.
+// Returns 0, or -1 with a sentence about the original or the environment.
+int judge_open(struct judge **out, const struct judge_setup *setup, struct kr_err *err);
+void judge_close(struct judge *j);
+const struct kr_reference *judge_reference(const struct judge *j);
+
+// Has the signature of refine_judge (`arg` is the struct judge *). Search
+// judgement number `number`; a worker that was lost is replaced. Returns 0 with
+// `v` filled, or -1 when nothing more can be judged here.
+int judge_candidate(void *arg, const struct kr_candidate *cand, unsigned number,
+                    struct kr_verdict *v, struct kr_err *err);
+
+// The decision: `n` finalists, JUDGE_WORKERS fresh workers each. verdicts[i] is
+// replaced by finalist i's. `tell` (may be NULL) hears of each step.
+enum { JUDGE_WORKERS = 5 };
+int judge_confirm(struct judge *j, const struct kr_candidate *const *cands, size_t n,
+                  struct kr_verdict *verdicts,
+                  void (*tell)(void *arg, size_t finalist, unsigned worker), void *arg,
+                  struct kr_err *err);
+
+#endif
