@@ -56,7 +56,9 @@ int fresh_definition(const struct input *in, const struct kr_marker *m, struct k
   size_t end = m->target == SIZE_MAX ? 0 : kr_definition_end(&in->src, m->target);
   if (!end)
     return -1;
-  *out = kr_lex_hash(in->src.data + m->target, end - m->target);
+  char *name = fresh_name(&in->src, m->target);
+  *out = kr_body_hash(&in->src, m->target, name);
+  free(name);
   return 0;
 }
 

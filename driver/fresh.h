@@ -27,7 +27,7 @@ void fresh_check(const struct input *in, const struct kr_marker *m, const struct
 struct kr_hash fresh_outside(const struct input *in);
 // Tokens of a slice: what an UNSURE entry is compared by.
 struct kr_hash fresh_slice(const struct kr_pkernel *k);
-// Tokens of the definition below a marker; 0 when nothing is there.
+// kr_body_hash() of the definition below a marker; -1 when nothing is there.
 int fresh_definition(const struct input *in, const struct kr_marker *m, struct kr_hash *out);
 
 // The unqualified name of the definition that begins at `offset`, by tokens:

@@ -12,6 +12,7 @@
 #include "../evaluator/base/log.h"
 #include "../evaluator/base/mem.h"
 #include "exit.h"
+#include "utf8.h"
 
 static struct {
   int verbose;
@@ -38,29 +39,6 @@ static void talk_clear_line(void)
   talk.line_shown = false;
 }
 
-// One more byte of a UTF-8 sequence that starts at `s`, or 0 when it is none.
-static size_t talk_utf8(const unsigned char *s, size_t len)
-{
-  size_t n = s[0] >= 0xf0 && s[0] < 0xf5 ? 4 : s[0] >= 0xe0 ? 3 : s[0] >= 0xc2 ? 2 : 0;
-  if (s[0] >= 0xf5 || !n || n > len)
-    return 0;
-  for (size_t i = 1; i < n; i++)
-    if ((s[i] & 0xc0) != 0x80)
-      return 0;
-  if ((s[0] == 0xe0 && s[1] < 0xa0) || (s[0] == 0xed && s[1] > 0x9f) ||
-      (s[0] == 0xf0 && s[1] < 0x90) || (s[0] == 0xf4 && s[1] > 0x8f))
-    return 0;
-  // C1 controls, and the characters that turn text round for a reader.
-  if (n == 2 && s[0] == 0xc2 && s[1] < 0xa0)
-    return 0;
-  if (n == 3 && s[0] == 0xe2 &&
-      ((s[1] == 0x80 && (s[2] >= 0x8b && s[2] <= 0x8f)) ||
-       (s[1] == 0x80 && s[2] >= 0xa8 && s[2] <= 0xae) ||
-       (s[1] == 0x81 && s[2] >= 0xa0 && s[2] <= 0xaf)))
-    return 0;
-  return n;
-}
-
 void talk_escape(struct kr_bytes *out, const char *text, size_t len, bool lines)
 {
   const unsigned char *s = (const unsigned char *)text;
@@ -69,8 +47,8 @@ void talk_escape(struct kr_bytes *out, const char *text, size_t len, bool lines)
       kr_bytes_addc(out, text[i++]);
       continue;
     }
-    size_t n = s[i] >= 0x80 ? talk_utf8(s + i, len - i) : 0;
-    if (n) {
+    size_t n = s[i] >= 0x80 ? utf8_length(text + i, len - i) : 0;
+    if (n && !utf8_is_control(text + i, n)) {
       kr_bytes_add(out, text + i, n);
       i += n;
     } else {

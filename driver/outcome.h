@@ -1,0 +1,44 @@
+#ifndef KR_DRIVER_OUTCOME_H
+#define KR_DRIVER_OUTCOME_H
+
+#include "json.h"
+#include "refine.h"
+#include "tasks.h"
+
+// What became of one kernel, and how it is told.
+
+enum outcome_state {
+  OUTCOME_FRESH,     // tried before, nothing changed
+  OUTCOME_REWRITTEN, // faster and proved: written, or in the diff
+  OUTCOME_KEPT,      // tried, nothing was faster
+  OUTCOME_CHECKED,   // on the CPU: right, but not timed; never written
+  OUTCOME_REFUSED,   // by marker, parser or contract
+  OUTCOME_FAILED     // the original, the model, the evaluator or the write failed
+};
+
+struct outcome {
+  const struct task *task;
+  enum outcome_state state;
+  char *why; // a sentence for REFUSED, FAILED, KEPT; owned
+  struct refine_result refined;
+  bool have_refined;
+  size_t winner;             // index into refined.turns; SIZE_MAX: none
+  struct kr_verdict decided; // of the winner, confirmed
+  struct kr_device_facts device;
+  const char *backend; // "cuda", "cpu"; NULL: never judged
+  const char *model;   // for provenance
+  struct kr_reference reference;
+  bool have_reference;
+};
+
+void outcome_init(struct outcome *out, const struct task *task);
+void outcome_release(struct outcome *out);
+void outcome_fail(struct outcome *out, enum outcome_state state, const char *why);
+
+// One line: "src/saxpy.cu:21: saxpy: rewritten, 1.26x [1.25, 1.27] on NVIDIA H200 sm_90".
+void outcome_line(const struct outcome *out, bool written, struct kr_bytes *b);
+// A line a turn, for -v: what was tried and how it ended.
+void outcome_turns(const struct outcome *out, struct kr_bytes *b);
+void outcome_json(const struct outcome *out, struct json *js);
+
+#endif

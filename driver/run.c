@@ -1,0 +1,567 @@
+#include "run.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/random.h>
+#include <unistd.h>
+
+#include "../evaluator/base/log.h"
+#include "../evaluator/base/mem.h"
+#include "exit.h"
+#include "fresh.h"
+#include "git.h"
+#include "judge.h"
+#include "talk.h"
+#include "write.h"
+
+enum { CALLS_WITHOUT_ASKING = 200 };
+
+struct run {
+  struct project *project;
+  const struct options *options;
+  const volatile sig_atomic_t *stop;
+  struct tasks tasks;
+  struct outcome *outcomes; // one a task
+  struct model *model;
+  struct kr_worker_options worker;
+  struct kr_device_facts device;
+  bool can_time;
+  uint64_t seed;
+  unsigned calls;
+};
+
+static bool run_stopped(const struct run *r)
+{
+  return r->stop && *r->stop;
+}
+
+// --- before anything is spent ---
+
+// Files that must not be written: told, and their kernels left out.
+static void run_refuse_dirty(struct run *r)
+{
+  const struct options *o = r->options;
+  for (size_t i = 0; i < r->project->n; i++) {
+    struct input *in = &r->project->inputs[i];
+    struct kr_err err = {""};
+    if (!in->n_marked)
+      continue;
+    if (in->src.nlink > 1)
+      kr_err_set(&err, "%s has %lu hard links; a rewrite would split them", in->src.path,
+                 (unsigned long)in->src.nlink);
+    else if (access(in->src.real, W_OK))
+      kr_err_errno(&err, "%s cannot be written", in->src.path);
+    else if (!o->allow_dirty) {
+      enum git_state state = git_file_state(in->src.path, &err);
+      if (state == GIT_DIRTY)
+        kr_err_set(&err, "%s has changes that are not staged; stage or commit them first, or say "
+                         "--allow-dirty",
+                   in->src.path);
+      else if (state == GIT_UNTRACKED)
+        kr_err_set(&err, "%s is not tracked by git, which could not bring it back; `git add` it "
+                         "first, or say --allow-dirty",
+                   in->src.path);
+      else if (state != GIT_UNKNOWN)
+        continue;
+      else
+        kr_err_set(&err, "%.1500s; say --allow-dirty to go on all the same",
+                   err.text);
+    } else {
+      continue;
+    }
+    kr_error("%s", err.text);
+    in->failed = true;
+    for (size_t k = 0; k < r->tasks.n; k++)
+      if (r->tasks.items[k].in == in && r->tasks.items[k].ok)
+        outcome_fail(&r->outcomes[k], OUTCOME_REFUSED, err.text);
+  }
+}
+
+// Which kernels were tried before and need nothing.
+static void run_skip_fresh(struct run *r)
+{
+  for (size_t i = 0; i < r->tasks.n; i++) {
+    struct task *t = &r->tasks.items[i];
+    struct outcome *out = &r->outcomes[i];
+    struct kr_ledger l;
+    struct kr_err err = {""};
+    struct fresh f;
+    if (!t->ok || out->why)
+      continue;
+    if (kr_ledger_load(&l, t->in->root, &err)) {
+      outcome_fail(out, OUTCOME_FAILED, err.text);
+      kr_error("%s", err.text);
+      continue;
+    }
+    fresh_check(t->in, t->marker, &l, fresh_outside(t->in), &f);
+    bool fresh = f.state == FRESH_OK || (f.state == FRESH_UNSURE &&
+                                         kr_hash_equal(fresh_slice(t->kernel), f.entry->slice));
+    if (fresh && !r->options->again)
+      out->state = OUTCOME_FRESH;
+    kr_ledger_release(&l);
+  }
+}
+
+static bool outcome_open(const struct run *r, size_t i)
+{
+  return r->tasks.items[i].ok && !r->outcomes[i].why && r->outcomes[i].state != OUTCOME_FRESH;
+}
+
+static size_t run_count_open(const struct run *r)
+{
+  size_t n = 0;
+  for (size_t i = 0; i < r->tasks.n; i++)
+    n += outcome_open(r, i);
+  return n;
+}
+
+static int run_open_model(struct run *r)
+{
+  const struct options *o = r->options;
+  struct kr_err err = {""};
+  struct model_options mo = {.base_url = o->base_url,
+                             .api_key_file = o->api_key_file,
+                             .temperature = -1,
+                             .retries = -1,
+                             .stop = r->stop};
+  if (!o->model) {
+    kr_error("no model was named; say --model=openai:NAME for a server that speaks OpenAI's "
+             "protocol (--base-url), or --model=replay:FILE. The built-in model is not there yet");
+    return EXIT_USAGE;
+  }
+  if (model_open(o->model, &mo, &r->model, &err)) {
+    kr_error("%s", err.text);
+    return EXIT_USAGE;
+  }
+  const char *hook = getenv("PRE_COMMIT");
+  if (hook && *hook && model_is_remote(r->model) && !o->allow_network) {
+    kr_error("a pre-commit hook asks no model over the network unless --allow-network is said");
+    return EXIT_USAGE;
+  }
+  return 0;
+}
+
+static int run_open_evaluator(struct run *r)
+{
+  const struct options *o = r->options;
+  struct kr_err err = {""}, cpu_err = {""};
+  r->worker = (struct kr_worker_options){
+      .backend = o->evaluator == EVALUATOR_CPU ? "cpu" : "cuda",
+      .device = {.device = o->device, .cuda_path = r->project->cuda_path}};
+  if (!kr_worker_probe(&r->worker, &r->device, &err)) {
+    r->can_time = strcmp(r->worker.backend, "cpu") != 0;
+    return 0;
+  }
+  if (o->evaluator != EVALUATOR_AUTO) {
+    kr_error("--evaluator=%s: %s", r->worker.backend, err.text);
+    return EXIT_NO_ENVIRONMENT;
+  }
+  r->worker.backend = "cpu";
+  if (kr_worker_probe(&r->worker, &r->device, &cpu_err)) {
+    kr_error("no evaluator: cuda: %s; cpu: %s", err.text, cpu_err.text);
+    return EXIT_NO_ENVIRONMENT;
+  }
+  kr_debug("verify", "no GPU (%s); judging on the CPU", err.text);
+  r->can_time = false;
+  return 0;
+}
+
+static int run_plan(const struct run *r, size_t kernels)
+{
+  const struct options *o = r->options;
+  unsigned long long calls = (unsigned long long)kernels * o->trajectories * o->turns;
+  if (o->max_calls_given && calls > o->max_calls)
+    calls = o->max_calls;
+  talk_say("model: %s", model_where(r->model));
+  talk_say("evaluator: %s%s%s%s", r->worker.backend, r->can_time ? ", " : "",
+           r->can_time ? r->device.name : ": checks, does not time, so nothing will be written",
+           "");
+  talk_say("plan: %zu kernel%s, %u x %u turns, at most %llu calls", kernels, kernels == 1 ? "" : "s",
+           o->trajectories, o->turns, calls);
+  if (calls <= CALLS_WITHOUT_ASKING || o->yes || o->max_calls_given)
+    return 0;
+  if (!isatty(STDIN_FILENO) || !isatty(STDERR_FILENO)) {
+    kr_error("%llu calls are planned; say --yes, or bound them by --max-calls=N", calls);
+    return EXIT_USAGE;
+  }
+  fprintf(stderr, "Go on? [y/N] ");
+  fflush(stderr);
+  char answer[16];
+  if (!fgets(answer, sizeof answer, stdin) || (answer[0] != 'y' && answer[0] != 'Y'))
+    return EXIT_USAGE;
+  return 0;
+}
+
+// --- one kernel ---
+
+struct watch {
+  const struct run *run;
+  const struct outcome *out;
+  double best;
+};
+
+static void watch_event(void *arg, const struct refine_event *e)
+{
+  struct watch *w = arg;
+  if (e->kind == REFINE_ASKING && w->run->options->verbose > 1)
+    kr_note("prompt of %s, %u.%u:\n%s", e->kernel, e->trajectory, e->turn, e->prompt);
+  if (e->kind == REFINE_JUDGED && e->done->verdict.status == KR_STATUS_OK &&
+      e->done->verdict.speedup > w->best)
+    w->best = e->done->verdict.speedup;
+  char best[32] = "none yet";
+  if (w->best > 0)
+    snprintf(best, sizeof best, "%.2fx", w->best);
+  static const char *const doing[] = {[REFINE_ASKING] = "asking",
+                                      [REFINE_REPLIED] = "judging",
+                                      [REFINE_JUDGED] = "judged"};
+  talk_progress("%s: attempt %u/%u, turn %u/%u, %s; best %s", e->kernel, e->trajectory,
+                e->trajectories, e->turn, e->turns, doing[e->kind], best);
+}
+
+static void watch_confirm(void *arg, size_t finalist, unsigned worker)
+{
+  const struct watch *w = arg;
+  talk_progress("%s: confirming finalist %zu, process %u/%d", w->out->task->kernel->qualified,
+                finalist + 1, worker, JUDGE_WORKERS);
+}
+
+static char *why_kept(const struct refine_result *res, const struct kr_verdict *confirmed, size_t n,
+                      double min_speedup)
+{
+  for (size_t i = 0; i < n; i++)
+    if (confirmed[i].status == KR_STATUS_OK && confirmed[i].confirmed)
+      return kr_xasprintf("the best variant reached %.3fx [%.3f, %.3f], and %.2fx is wanted",
+                          confirmed[i].speedup, confirmed[i].lo, confirmed[i].hi, min_speedup);
+  for (size_t i = 0; i < n; i++)
+    return kr_xasprintf("the best variant failed its confirmation: %.200s",
+                        confirmed[i].log ? confirmed[i].log : kr_status_name(confirmed[i].status));
+  size_t right = 0;
+  for (size_t i = 0; i < res->n; i++)
+    right += res->turns[i].verdict.status == KR_STATUS_OK;
+  return kr_xasprintf("%zu of %zu variants were right, none of them faster", right, res->n);
+}
+
+// Decides among the finalists.
+static int run_decide(struct run *r, struct outcome *out, struct judge *j, struct watch *watch,
+                      struct kr_err *err)
+{
+  struct refine_result *res = &out->refined;
+  const struct kr_candidate *cands[REFINE_FINALISTS];
+  struct kr_verdict verdicts[REFINE_FINALISTS];
+  size_t n = res->n_finalists, best = SIZE_MAX;
+  double wanted = out->task->contract.min_speedup;
+  for (size_t i = 0; i < n; i++) {
+    cands[i] = &res->turns[res->finalists[i]].variant.candidate;
+    kr_verdict_init(&verdicts[i]);
+  }
+  int rc = n ? judge_confirm(j, cands, n, verdicts, watch_confirm, watch, err) : 0;
+  for (size_t i = 0; !rc && i < n; i++)
+    if (kr_verdict_wins(&verdicts[i], wanted) &&
+        (best == SIZE_MAX || verdicts[i].speedup > verdicts[best].speedup))
+      best = i;
+  if (!rc && best != SIZE_MAX) {
+    out->state = OUTCOME_REWRITTEN;
+    out->winner = res->finalists[best];
+    kr_verdict_release(&out->decided);
+    out->decided = verdicts[best];
+    kr_verdict_init(&verdicts[best]);
+  } else if (!rc) {
+    out->state = OUTCOME_KEPT;
+    out->why = why_kept(res, verdicts, n, wanted);
+  }
+  for (size_t i = 0; i < n; i++)
+    kr_verdict_release(&verdicts[i]);
+  return rc;
+}
+
+// On the CPU nothing is timed: the last right variant is shown.
+static void run_checked(struct outcome *out)
+{
+  for (size_t i = 0; i < out->refined.n; i++)
+    if (out->refined.turns[i].verdict.status == KR_STATUS_OK)
+      out->winner = i;
+  out->state = OUTCOME_CHECKED;
+  if (out->winner == SIZE_MAX) {
+    out->state = OUTCOME_KEPT;
+    out->why = kr_xasprintf("none of %zu variants was right", out->refined.n);
+  }
+}
+
+static void run_kernel(struct run *r, struct outcome *out)
+{
+  const struct task *t = out->task;
+  const struct options *o = r->options;
+  struct kr_err err = {""};
+  struct judge *j = NULL;
+  struct watch watch = {r, out, 0};
+  struct judge_setup setup = {
+      .contract = &t->contract,
+      .source = &t->in->src,
+      .kernel = t->kernel,
+      .parser = r->project->parser,
+      .request = {.src = &t->in->src,
+                  .flags = (const char *const *)t->in->flags.items,
+                  .n_flags = t->in->flags.n,
+                  .project_dir = t->in->root,
+                  .arch = o->arch},
+      .worker = r->worker,
+      .can_time = r->can_time,
+      .seed = r->seed};
+  talk_progress("%s: running the original", t->kernel->qualified);
+  if (judge_open(&j, &setup, &err)) {
+    outcome_fail(out, OUTCOME_FAILED, err.text);
+    return;
+  }
+  const struct kr_reference *ref = judge_reference(j);
+  out->backend = r->worker.backend;
+  out->device = ref->device;
+  out->model = model_name(r->model);
+  if (ref->require_hint)
+    kr_note("%s:%u: %s: %s", t->in->src.path, t->kernel->line, t->kernel->qualified,
+            ref->require_hint);
+  struct refine refine = {
+      .task = {.contract = &t->contract, .facts = &ref->device, .reference = ref},
+      .model = r->model,
+      .judge = judge_candidate,
+      .judge_arg = j,
+      .event = watch_event,
+      .event_arg = &watch,
+      .options = {.trajectories = o->trajectories,
+                  .turns = o->turns,
+                  .max_calls = o->max_calls_given ? o->max_calls - r->calls : 0,
+                  .stop = r->stop}};
+  int rc = refine_run(&refine, &out->refined, &err);
+  out->have_refined = true;
+  r->calls += out->refined.calls;
+  bool gave_up = rc && out->refined.end != REFINE_INTERRUPTED;
+  if (out->refined.end == REFINE_INTERRUPTED || run_stopped(r))
+    outcome_fail(out, OUTCOME_FAILED, "interrupted");
+  else if (gave_up && !out->refined.n_finalists)
+    outcome_fail(out, OUTCOME_FAILED, err.text);
+  else if (!r->can_time)
+    run_checked(out);
+  else if (run_decide(r, out, j, &watch, &err))
+    outcome_fail(out, OUTCOME_FAILED, err.text);
+  if (gave_up && out->state != OUTCOME_FAILED)
+    kr_warn("%s: stopped early: %s", t->kernel->qualified, out->refined.why);
+  judge_close(j);
+}
+
+// --- one file ---
+
+// The diff of a CHECKED outcome is what would be written, without provenance.
+static void run_show_checked(struct run *r, struct outcome *out)
+{
+  const struct task *t = out->task;
+  const struct refine_turn *turn = &out->refined.turns[out->winner];
+  struct kr_edits edits = {0};
+  struct kr_bytes patched, diff;
+  struct kr_err err = {""};
+  static const char *const none[] = {NULL};
+  struct kr_rewrite rewrite = {.source = &t->in->src,
+                               .kernel = t->kernel,
+                               .marker = t->marker,
+                               .contract = &t->contract,
+                               .code = turn->variant.candidate.code,
+                               .geometry = turn->variant.candidate.has_geometry
+                                               ? &turn->variant.candidate.geometry
+                                               : NULL,
+                               .provenance = none};
+  kr_bytes_init(&patched, KR_SOURCE_MAX);
+  kr_bytes_init(&diff, KR_BYTES_DEFAULT_MAX);
+  if (kr_rewrite_edits(&rewrite, &edits, &err) || kr_edits_finish(&edits, &err) ||
+      kr_edits_apply(&edits, &t->in->src, &patched, &err)) {
+    outcome_fail(out, OUTCOME_FAILED, err.text);
+  } else if (r->options->format == FORMAT_TEXT) {
+    kr_diff(t->in->rel, t->in->src.data, t->in->src.len, patched.data, patched.len, &diff);
+    talk_out_diff(diff.data, diff.len);
+  }
+  kr_edits_release(&edits);
+  kr_bytes_release(&patched);
+  kr_bytes_release(&diff);
+}
+
+static void run_finish_file(struct run *r, struct input *in, struct outcome *outs, size_t n)
+{
+  struct kr_err err = {""};
+  struct file_write w = {
+      .project = r->project, .in = in, .outcomes = outs, .n = n, .options = r->options};
+  bool tried = false;
+  for (size_t i = 0; i < n; i++) {
+    tried |= outs[i].state == OUTCOME_REWRITTEN || outs[i].state == OUTCOME_KEPT;
+    if (outs[i].state == OUTCOME_CHECKED)
+      run_show_checked(r, &outs[i]);
+  }
+  if (!tried || !r->can_time)
+    return;
+  if (write_patch(&w, &err)) {
+    kr_error("%s", err.text);
+  } else if (r->options->mode == MODE_IN_PLACE) {
+    if (write_commit(&w, &err)) {
+      kr_error("%s", err.text);
+      for (size_t i = 0; i < n; i++)
+        if (outs[i].state == OUTCOME_REWRITTEN || outs[i].state == OUTCOME_KEPT)
+          outcome_fail(&outs[i], OUTCOME_FAILED, err.text);
+    }
+  } else if (r->options->format == FORMAT_TEXT) {
+    struct kr_bytes diff;
+    kr_bytes_init(&diff, KR_BYTES_DEFAULT_MAX);
+    kr_diff(in->rel, in->src.data, in->src.len, w.patched.data, w.patched.len, &diff);
+    talk_out_diff(diff.data, diff.len);
+    kr_bytes_release(&diff);
+  }
+  write_release(&w);
+}
+
+static void run_tell(const struct run *r, size_t first, size_t end)
+{
+  bool written = r->options->mode == MODE_IN_PLACE;
+  for (size_t i = first; i < end; i++) {
+    const struct outcome *out = &r->outcomes[i];
+    struct kr_bytes b, escaped;
+    if (!out->task->kernel)
+      continue;
+    kr_bytes_init(&b, 1 << 20);
+    kr_bytes_init(&escaped, 1 << 22);
+    outcome_line(out, written, &b);
+    if (r->options->verbose > 0)
+      outcome_turns(out, &b);
+    talk_escape(&escaped, b.data, b.len, true);
+    // Refusals were told with their carets when they were found.
+    if (out->state == OUTCOME_REFUSED && !r->options->verbose)
+      ;
+    else if (written && r->options->format == FORMAT_TEXT && out->state != OUTCOME_FAILED)
+      talk_out(escaped.data, escaped.len);
+    else if (out->state == OUTCOME_FAILED)
+      kr_error("%.*s", (int)(b.len ? b.len - 1 : 0), b.data);
+    else
+      talk_say("%.*s", (int)(b.len ? b.len - 1 : 0), b.data);
+    kr_bytes_release(&escaped);
+    kr_bytes_release(&b);
+  }
+}
+
+// --- all of it ---
+
+static void run_files(struct run *r)
+{
+  for (size_t first = 0, end; first < r->tasks.n; first = end) {
+    struct input *in = r->tasks.items[first].in;
+    for (end = first; end < r->tasks.n && r->tasks.items[end].in == in; end++)
+      if (outcome_open(r, end) && !run_stopped(r))
+        run_kernel(r, &r->outcomes[end]);
+      else if (outcome_open(r, end))
+        outcome_fail(&r->outcomes[end], OUTCOME_FAILED, "interrupted");
+    run_finish_file(r, in, r->outcomes + first, end - first);
+    talk_progress_end();
+    run_tell(r, first, end);
+  }
+}
+
+static int run_summary(const struct run *r)
+{
+  size_t counts[OUTCOME_FAILED + 1] = {0};
+  struct kr_bytes b;
+  for (size_t i = 0; i < r->tasks.n; i++)
+    counts[r->outcomes[i].state]++;
+  kr_bytes_init(&b, 4096);
+  static const char *const words[] = {
+      [OUTCOME_FRESH] = "fresh",     [OUTCOME_REWRITTEN] = "rewritten", [OUTCOME_KEPT] = "kept",
+      [OUTCOME_CHECKED] = "checked", [OUTCOME_REFUSED] = "refused",     [OUTCOME_FAILED] = "failed"};
+  for (size_t i = 0; i <= OUTCOME_FAILED; i++)
+    if (counts[i])
+      kr_bytes_addf(&b, "%s%zu %s", b.len ? ", " : "",
+                    counts[i], i == OUTCOME_REWRITTEN && r->options->mode != MODE_IN_PLACE
+                                   ? "verified"
+                                   : words[i]);
+  if (b.len)
+    talk_say("%s; %u call%s", b.data, r->calls, r->calls == 1 ? "" : "s");
+  kr_bytes_release(&b);
+  if (run_stopped(r))
+    return EXIT_INTERRUPTED;
+  bool partial = r->tasks.n_failed || counts[OUTCOME_REFUSED] || counts[OUTCOME_FAILED];
+  for (size_t i = 0; i < r->project->n; i++)
+    partial |= r->project->inputs[i].failed;
+  return partial ? EXIT_PARTIAL : EXIT_DONE;
+}
+
+static void run_json(const struct run *r)
+{
+  struct json js;
+  json_start(&js, r->options->mode == MODE_IN_PLACE ? "in-place" : "dry-run");
+  json_open(&js, "kernels", '[');
+  for (size_t i = 0; i < r->tasks.n; i++)
+    if (r->outcomes[i].task->kernel)
+      outcome_json(&r->outcomes[i], &js);
+  json_close(&js, ']');
+  json_integer(&js, "calls", r->calls);
+  json_end(&js);
+}
+
+// No marker anywhere: a newcomer's first run.
+static int run_unmarked(struct run *r)
+{
+  struct tasks all;
+  size_t failed = r->tasks.n_failed;
+  tasks_collect(&all, r->project, r->options, true);
+  if (all.environment)
+    talk_say("no marked kernel");
+  else
+    talk_say("%zu kernel%s found, none marked; try --suggest", all.n_kernels,
+             all.n_kernels == 1 ? "" : "s");
+  tasks_release(&all);
+  return failed ? EXIT_PARTIAL : EXIT_DONE;
+}
+
+int run_refine(struct project *p, const struct options *o, const volatile sig_atomic_t *stop)
+{
+  int status = EXIT_DONE;
+  struct run r = {.project = p, .options = o, .stop = stop, .seed = o->seed};
+  if (!o->seed_given && getrandom(&r.seed, sizeof r.seed, 0) != sizeof r.seed)
+    r.seed = (uint64_t)getpid() * 0x9e3779b97f4a7c15u;
+  kr_debug("verify", "seed %llu", (unsigned long long)r.seed);
+  tasks_collect(&r.tasks, p, o, false);
+  r.outcomes = kr_xcalloc(r.tasks.n, sizeof *r.outcomes);
+  for (size_t i = 0; i < r.tasks.n; i++) {
+    outcome_init(&r.outcomes[i], &r.tasks.items[i]);
+    if (!r.tasks.items[i].ok)
+      outcome_fail(&r.outcomes[i], OUTCOME_REFUSED, r.tasks.items[i].refused);
+  }
+  size_t marked = 0;
+  for (size_t i = 0; i < p->n; i++)
+    marked += p->inputs[i].n_marked || p->inputs[i].diags.n_errors;
+  if (r.tasks.environment) {
+    status = EXIT_NO_ENVIRONMENT;
+    goto out;
+  }
+  if (!marked) {
+    status = run_unmarked(&r);
+    goto out;
+  }
+  run_skip_fresh(&r);
+  if (o->mode == MODE_IN_PLACE && run_count_open(&r))
+    run_refuse_dirty(&r);
+  size_t open = run_count_open(&r);
+  if (open) {
+    status = run_open_model(&r);
+    if (!status)
+      status = run_open_evaluator(&r);
+    if (!status)
+      status = run_plan(&r, open);
+    if (status)
+      goto out;
+  }
+  run_files(&r);
+  status = run_summary(&r);
+  if (o->format == FORMAT_JSON)
+    run_json(&r);
+out:
+  talk_progress_end();
+  for (size_t i = 0; i < r.tasks.n; i++)
+    outcome_release(&r.outcomes[i]);
+  free(r.outcomes);
+  model_close(r.model);
+  tasks_release(&r.tasks);
+  return status;
+}

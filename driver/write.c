@@ -1,0 +1,333 @@
+#include "write.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "../evaluator/base/log.h"
+#include "../evaluator/base/mem.h"
+#include "fresh.h"
+#include "prove.h"
+
+enum { PROVENANCE_COLUMNS = 78, PROVENANCE_CARRIER = sizeof "// kevin: " - 1 };
+
+// The number of a marker among the optimize markers of its file; they come in
+// the same order in the patched one.
+static size_t marker_number(const struct input *in, const struct kr_marker *m)
+{
+  size_t n = 0;
+  for (const struct kr_marker *p = in->markers.items; p < m; p++)
+    n += p->verb == KR_MARKER_OPTIMIZE;
+  return n;
+}
+
+static const struct kr_marker *marker_by_number(const struct kr_markers *ms, size_t number)
+{
+  for (size_t i = 0; i < ms->n; i++)
+    if (ms->items[i].verb == KR_MARKER_OPTIMIZE && number-- == 0)
+      return &ms->items[i];
+  return NULL;
+}
+
+// The geometric mean of the cases' times, for the one pair that fits a comment.
+static void mean_times(const struct kr_verdict *v, double *base_us, double *cand_us)
+{
+  double a = 0, b = 0;
+  for (size_t i = 0; i < v->n_times; i++) {
+    a += log(v->times[i].base_us);
+    b += log(v->times[i].cand_us);
+  }
+  *base_us = v->n_times ? exp(a / (double)v->n_times) : 0;
+  *cand_us = v->n_times ? exp(b / (double)v->n_times) : 0;
+}
+
+static void provenance_of(const struct outcome *out, struct kr_hash body, struct kr_provenance *p)
+{
+  const struct task *t = out->task;
+  const struct refine_turn *turn = &out->refined.turns[out->winner];
+  const struct kr_verdict *v = &out->decided;
+  *p = (struct kr_provenance){.speedup = v->speedup,
+                              .lo = v->lo,
+                              .hi = v->hi,
+                              .turn = (int)turn->turn,
+                              .max_rel_err = v->exact ? -1 : v->max_rel_err,
+                              .body = body,
+                              .marker = kr_marker_hash(t->marker),
+                              .have_figures = true};
+  for (size_t i = 0; i < out->refined.n; i++)
+    if (out->refined.turns[i].trajectory == turn->trajectory &&
+        (int)out->refined.turns[i].turn > p->turns)
+      p->turns = (int)out->refined.turns[i].turn;
+  mean_times(v, &p->base_us, &p->cand_us);
+  snprintf(p->device, sizeof p->device, "%s %s", out->device.name, out->device.arch);
+  snprintf(p->model, sizeof p->model, "%s", out->model);
+  snprintf(p->tool, sizeof p->tool, "kevin-rewrite %s", KR_VERSION);
+  fresh_definition(t->in, t->marker, &p->from);
+}
+
+// The edits of one outcome, finished.
+static int outcome_edits(const struct outcome *out, struct kr_hash body, struct kr_edits *edits,
+                         struct kr_err *err)
+{
+  const struct task *t = out->task;
+  const struct refine_turn *turn = &out->refined.turns[out->winner];
+  struct kr_provenance p;
+  unsigned line, col;
+  provenance_of(out, body, &p);
+  kr_source_place(&t->in->src, t->kernel->at.offset, &line, &col);
+  char **lines = kr_provenance_lines(&p, PROVENANCE_COLUMNS - PROVENANCE_CARRIER - (col - 1));
+  struct kr_rewrite r = {.source = &t->in->src,
+                         .kernel = t->kernel,
+                         .marker = t->marker,
+                         .contract = &t->contract,
+                         .code = turn->variant.candidate.code,
+                         .geometry = turn->variant.candidate.has_geometry
+                                         ? &turn->variant.candidate.geometry
+                                         : NULL,
+                         .provenance = (const char *const *)lines};
+  int rc = kr_rewrite_edits(&r, edits, err);
+  if (!rc)
+    rc = kr_edits_finish(edits, err);
+  kr_provenance_lines_free(lines);
+  return rc;
+}
+
+// All winners' edits together. Those that cannot be made fail their outcome.
+static int all_edits(struct file_write *w, const struct kr_hash *bodies, struct kr_edits *all,
+                     struct kr_err *err)
+{
+  w->n_put = 0;
+  for (size_t i = 0; i < w->n; i++) {
+    struct outcome *out = &w->outcomes[i];
+    struct kr_edits one = {0};
+    struct kr_err why = {""};
+    if (out->state != OUTCOME_REWRITTEN)
+      continue;
+    kr_bytes_reset(&w->undo[i]);
+    if (outcome_edits(out, bodies[i], &one, &why) ||
+        kr_undo_make(&one, &w->in->src, &w->undo[i], &why)) {
+      outcome_fail(out, OUTCOME_FAILED, why.text);
+    } else {
+      for (size_t k = 0; k < one.n; k++)
+        kr_edits_add(all, one.items[k].offset, one.items[k].length, one.items[k].text);
+      w->n_put++;
+    }
+    kr_edits_release(&one);
+  }
+  return kr_edits_finish(all, err);
+}
+
+// A second input with other bytes and all else the same, scanned.
+static void input_like(const struct input *in, const struct kr_bytes *text, struct input *out)
+{
+  *out = (struct input){.root = kr_xstrdup(in->root), .rel = kr_xstrdup(in->rel)};
+  kr_source_from_text(&out->src, in->src.path, text->data, text->len);
+  free(out->src.real);
+  out->src.real = kr_xstrdup(in->src.real);
+  kr_markers_scan(&out->src, &out->markers, &out->diags);
+}
+
+static void input_forget(struct input *in)
+{
+  if (in->parsed)
+    kr_unit_release(&in->unit);
+  kr_markers_release(&in->markers);
+  kr_diags_release(&in->diags);
+  kr_source_release(&in->src);
+  free(in->root);
+  free(in->rel);
+  *in = (struct input){0};
+}
+
+static int apply_and_scan(struct file_write *w, const struct kr_hash *bodies, struct kr_err *err)
+{
+  struct kr_edits all = {0};
+  int rc = all_edits(w, bodies, &all, err);
+  kr_bytes_reset(&w->patched);
+  if (!rc)
+    rc = kr_edits_apply(&all, &w->in->src, &w->patched, err);
+  kr_edits_release(&all);
+  if (rc)
+    return rc;
+  input_forget(&w->after);
+  input_like(w->in, &w->patched, &w->after);
+  return 0;
+}
+
+// The patched file must hold the same kernels, and below each winner's marker
+// the kernel with the signature it had.
+static int write_look(struct file_write *w, struct kr_err *err)
+{
+  struct input *in = w->in, *after = &w->after;
+  struct kr_parse_request req = {.src = &after->src,
+                                 .flags = (const char *const *)in->flags.items,
+                                 .n_flags = in->flags.n,
+                                 .project_dir = in->root,
+                                 .arch = w->options->arch};
+  if (kr_parser_unit(w->project->parser, &req, &after->unit, err))
+    return -1;
+  after->parsed = true;
+  if (after->unit.n_kernels != in->unit.n_kernels)
+    return kr_err_set(err, "%s: the patched file has %zu kernels where the original has %zu",
+                      in->src.path, after->unit.n_kernels, in->unit.n_kernels);
+  for (size_t i = 0; i < in->unit.n_kernels; i++)
+    if (strcmp(in->unit.kernels[i].usr, after->unit.kernels[i].usr))
+      return kr_err_set(err, "%s: the patched file declares %s where the original has %s",
+                        in->src.path, after->unit.kernels[i].qualified,
+                        in->unit.kernels[i].qualified);
+  for (size_t i = 0; i < w->n; i++) {
+    const struct task *t = w->outcomes[i].task;
+    const struct kr_marker *m = marker_by_number(&after->markers, marker_number(in, t->marker));
+    const struct kr_pkernel *k = m ? input_kernel(after, m) : NULL;
+    if (!k || strcmp(k->usr, t->kernel->usr))
+      return kr_err_set(err, "%s: after the rewrite the marker of %s would stand above something else",
+                        in->src.path, t->kernel->qualified);
+    if (w->outcomes[i].state == OUTCOME_REWRITTEN && k->refused)
+      return kr_err_set(err, "%s: after the rewrite %s would be refused: %s", in->src.path,
+                        t->kernel->qualified, k->refused);
+  }
+  return 0;
+}
+
+int write_patch(struct file_write *w, struct kr_err *err)
+{
+  int rc = -1;
+  struct kr_hash *bodies = kr_xcalloc(w->n, sizeof *bodies);
+  kr_bytes_init(&w->patched, KR_SOURCE_MAX);
+  w->undo = kr_xcalloc(w->n, sizeof *w->undo);
+  for (size_t i = 0; i < w->n; i++)
+    kr_bytes_init(&w->undo[i], KR_SOURCE_MAX);
+  // Twice: the provenance names the fingerprint of the text as written, which
+  // comments are no part of.
+  if (apply_and_scan(w, bodies, err))
+    goto out;
+  for (size_t i = 0; i < w->n; i++) {
+    const struct kr_marker *m =
+        marker_by_number(&w->after.markers, marker_number(w->in, w->outcomes[i].task->marker));
+    if (m)
+      fresh_definition(&w->after, m, &bodies[i]);
+  }
+  if (apply_and_scan(w, bodies, err) || write_look(w, err))
+    goto out;
+  if (w->n_put &&
+      kr_prove_compiles(&w->in->src, w->patched.data, w->patched.len,
+                        (const char *const *)w->in->flags.items, w->in->flags.n,
+                        w->project->cuda_path, err))
+    goto out;
+  rc = 0;
+out:
+  for (size_t i = 0; rc && i < w->n; i++)
+    if (w->outcomes[i].state == OUTCOME_REWRITTEN)
+      outcome_fail(&w->outcomes[i], OUTCOME_FAILED, err->text);
+  free(bodies);
+  return rc;
+}
+
+static void entry_deps(struct kr_ledger_entry *e, const struct input *after,
+                       const struct kr_pkernel *k, struct kr_hash outside)
+{
+  e->deps = kr_xcalloc(k->n_deps + 1, sizeof *e->deps);
+  e->deps[e->n_deps++] = (struct kr_ledger_dep){kr_xstrdup(after->rel), outside};
+  for (size_t i = 0; i < k->n_deps; i++)
+    if (strcmp(k->deps[i].file, after->rel))
+      e->deps[e->n_deps++] = (struct kr_ledger_dep){kr_xstrdup(k->deps[i].file), k->deps[i].tokens};
+}
+
+// Puts one outcome's entry into the ledger.
+static int commit_entry(struct file_write *w, size_t i, struct kr_ledger *l, struct kr_hash outside,
+                        struct kr_err *err)
+{
+  const struct outcome *out = &w->outcomes[i];
+  const struct task *t = out->task;
+  const struct kr_marker *m =
+      marker_by_number(&w->after.markers, marker_number(w->in, t->marker));
+  const struct kr_pkernel *k = input_kernel(&w->after, m);
+  const struct kr_ledger_entry *old =
+      kr_ledger_find(l, w->in->rel, t->kernel->qualified, t->kernel->signature);
+  struct kr_ledger_entry e = {.file = kr_xstrdup(w->in->rel),
+                              .kernel = kr_xstrdup(t->kernel->qualified),
+                              .signature = kr_xstrdup(t->kernel->signature),
+                              .marker = kr_marker_hash(m),
+                              .slice = fresh_slice(k)};
+  entry_deps(&e, &w->after, k, outside);
+  fresh_definition(&w->after, m, &e.current);
+  if (out->state == OUTCOME_FRESH) {
+    // Its file changed around it; what was found of it still holds.
+    e.original = old->original;
+    e.baseline = old->baseline;
+    e.outcome = old->outcome;
+    e.tool = kr_xstrdup(old->tool);
+    e.backend = kr_xstrdup(old->backend);
+    e.gpu = kr_xstrdup(old->gpu);
+    kr_ledger_put(l, &e);
+    return 0;
+  }
+  fresh_definition(w->in, t->marker, &e.original);
+  e.outcome = out->state == OUTCOME_REWRITTEN ? KR_REWRITTEN : KR_KEPT;
+  e.tool = kr_xasprintf("kevin-rewrite %s", KR_VERSION);
+  e.backend = kr_xstrdup(out->backend);
+  e.gpu = kr_xasprintf("%s %s", out->device.name, out->device.arch);
+  // What was kept while it is an earlier rewrite stays one: text, provenance and
+  // the way back are as they were.
+  if (e.outcome == KR_KEPT && old && old->outcome == KR_REWRITTEN &&
+      kr_hash_equal(old->current, e.current)) {
+    e.outcome = KR_REWRITTEN;
+    e.original = old->original;
+    e.baseline = old->baseline;
+  }
+  int rc = 0;
+  if (out->state == OUTCOME_REWRITTEN)
+    rc = kr_baseline_store(w->in->root, w->undo[i].data, w->undo[i].len, &e.baseline, err);
+  kr_ledger_put(l, &e);
+  return rc;
+}
+
+int write_commit(struct file_write *w, struct kr_err *err)
+{
+  struct kr_ledger l, before;
+  if (kr_ledger_load(&l, w->in->root, err))
+    return -1;
+  int rc = kr_ledger_load(&before, w->in->root, err);
+  if (rc) {
+    kr_ledger_release(&l);
+    return -1;
+  }
+  struct kr_hash outside = fresh_outside(&w->after);
+  for (size_t i = 0; !rc && i < w->n; i++) {
+    enum outcome_state s = w->outcomes[i].state;
+    if (s == OUTCOME_REWRITTEN || s == OUTCOME_KEPT || s == OUTCOME_FRESH)
+      rc = commit_entry(w, i, &l, outside, err);
+  }
+  if (!rc)
+    rc = kr_ledger_save(&l, err);
+  if (!rc && w->n_put && kr_replace(&w->in->src, w->patched.data, w->patched.len, err) < 0) {
+    rc = -1;
+    // The source is as it was, so the ledger must be as well.
+    for (size_t i = 0; i < w->n; i++) {
+      const struct kr_pkernel *k = w->outcomes[i].task->kernel;
+      kr_ledger_remove(&l, w->in->rel, k->qualified, k->signature);
+    }
+    for (size_t i = 0; i < before.n; i++)
+      if (!strcmp(before.entries[i].file, w->in->rel)) {
+        struct kr_ledger_entry e = before.entries[i];
+        before.entries[i] = (struct kr_ledger_entry){0};
+        kr_ledger_put(&l, &e);
+      }
+    struct kr_err ignored = {""};
+    if (kr_ledger_save(&l, &ignored))
+      kr_warn("%s; --check will call its kernels stale", ignored.text);
+  }
+  kr_ledger_release(&l);
+  kr_ledger_release(&before);
+  return rc;
+}
+
+void write_release(struct file_write *w)
+{
+  for (size_t i = 0; w->undo && i < w->n; i++)
+    kr_bytes_release(&w->undo[i]);
+  free(w->undo);
+  input_forget(&w->after);
+  kr_bytes_release(&w->patched);
+}
