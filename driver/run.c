@@ -243,7 +243,7 @@ static char *why_kept(const struct refine_result *res, const struct kr_verdict *
 }
 
 // Decides among the finalists.
-static int run_decide(struct run *r, struct outcome *out, struct judge *j, struct watch *watch,
+static int run_decide(struct outcome *out, struct judge *j, struct watch *watch,
                       struct kr_err *err)
 {
   struct refine_result *res = &out->refined;
@@ -341,7 +341,7 @@ static void run_kernel(struct run *r, struct outcome *out)
     outcome_fail(out, OUTCOME_FAILED, err.text);
   else if (!r->can_time)
     run_checked(out);
-  else if (run_decide(r, out, j, &watch, &err))
+  else if (run_decide(out, j, &watch, &err))
     outcome_fail(out, OUTCOME_FAILED, err.text);
   if (gave_up && out->state != OUTCOME_FAILED)
     kr_warn("%s: stopped early: %s", t->kernel->qualified, out->refined.why);
