@@ -91,6 +91,20 @@ static void project_add(struct project *p, const char *path)
   p->inputs[p->n++] = in;
 }
 
+// A configuration file that is there and not read must not go unnoticed.
+static void project_tell_config(const struct project *p)
+{
+  for (size_t i = 0; i < p->n; i++) {
+    bool told = false;
+    for (size_t k = 0; k < i && !told; k++)
+      told = !strcmp(p->inputs[k].root, p->inputs[i].root);
+    char *path = kr_xasprintf("%s/.kevin-rewrite", p->inputs[i].root);
+    if (!told && !access(path, F_OK))
+      kr_warn("%s is there, but configuration files are not read yet", path);
+    free(path);
+  }
+}
+
 static int project_read_list(struct project *p, const char *path, struct kr_err *err)
 {
   FILE *f = strcmp(path, "-") ? fopen(path, "re") : stdin;
@@ -125,6 +139,7 @@ int project_open(struct project *p, const struct options *o, struct kr_err *err)
     project_close(p);
     return -1;
   }
+  project_tell_config(p);
   return 0;
 }
 
