@@ -9,7 +9,7 @@
 #include "../evaluator/base/mem.h"
 #include "exit.h"
 #include "fresh.h"
-#include "json.h"
+#include "results.h"
 #include "talk.h"
 
 // The ledgers of a run, one a root, read when first asked for.
@@ -70,7 +70,7 @@ struct counts {
 };
 
 static void check_input(struct project *p, struct input *in, const struct options *o,
-                        struct ledgers *ls, struct counts *c, struct json *js)
+                        struct ledgers *ls, struct counts *c, struct results *js)
 {
   talk_diags(&in->diags, &in->src);
   if (in->failed)
@@ -111,14 +111,14 @@ static void check_input(struct project *p, struct input *in, const struct option
     if (js) {
       unsigned line, col;
       kr_source_place(&in->src, m->target == SIZE_MAX ? m->at.offset : m->target, &line, &col);
-      json_open(js, NULL, '{');
-      json_string(js, "file", in->src.path);
-      json_integer(js, "line", line);
-      json_string(js, "kernel", f.entry ? f.entry->kernel : name);
-      json_string(js, "state", f.state == FRESH_OK ? "fresh" : f.state == FRESH_MISSING ? "missing" : "stale");
+      results_open(js, NULL, '{');
+      results_string(js, "file", in->src.path);
+      results_integer(js, "line", line);
+      results_string(js, "kernel", f.entry ? f.entry->kernel : name);
+      results_string(js, "state", f.state == FRESH_OK ? "fresh" : f.state == FRESH_MISSING ? "missing" : "stale");
       if (f.state != FRESH_OK)
-        json_string(js, "why", f.why);
-      json_close(js, '}');
+        results_string(js, "why", f.why);
+      results_close(js, '}');
     }
     free(name);
   }
@@ -130,17 +130,17 @@ int check_run(struct project *p, const struct options *o)
 {
   struct ledgers ls = {0};
   struct counts c = {.failed = p->n_failed};
-  struct json js;
+  struct results js;
   bool as_json = o->format == FORMAT_JSON;
   if (as_json) {
-    json_start(&js, "check");
-    json_open(&js, "kernels", '[');
+    results_start(&js, "check");
+    results_open(&js, "kernels", '[');
   }
   for (size_t i = 0; i < p->n; i++)
     check_input(p, &p->inputs[i], o, &ls, &c, as_json ? &js : NULL);
   if (as_json) {
-    json_close(&js, ']');
-    json_end(&js);
+    results_close(&js, ']');
+    results_end(&js);
   }
   ledgers_release(&ls);
   if (c.work)

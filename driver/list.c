@@ -8,7 +8,7 @@
 #include "../evaluator/base/log.h"
 #include "exit.h"
 #include "fresh.h"
-#include "json.h"
+#include "results.h"
 #include "prompt.h"
 #include "suggest.h"
 #include "talk.h"
@@ -104,38 +104,38 @@ static void list_text(const struct task *t, struct kr_bytes *b)
   list_sites(k, b);
 }
 
-static void list_json(const struct task *t, struct json *js)
+static void list_json(const struct task *t, struct results *js)
 {
   const struct kr_pkernel *k = t->kernel;
-  json_open(js, NULL, '{');
-  json_string(js, "file", t->in->src.path);
-  json_integer(js, "line", k->line);
-  json_integer(js, "column", k->col);
-  json_string(js, "kernel", k->qualified);
-  json_string(js, "signature", k->signature);
-  json_string(js, "state", list_state(t));
-  json_integer(js, "byteOffset", (int64_t)k->at.offset);
-  json_integer(js, "byteLength", (int64_t)k->at.length);
+  results_open(js, NULL, '{');
+  results_string(js, "file", t->in->src.path);
+  results_integer(js, "line", k->line);
+  results_integer(js, "column", k->col);
+  results_string(js, "kernel", k->qualified);
+  results_string(js, "signature", k->signature);
+  results_string(js, "state", list_state(t));
+  results_integer(js, "byteOffset", (int64_t)k->at.offset);
+  results_integer(js, "byteLength", (int64_t)k->at.length);
   if (!t->ok)
-    json_string(js, "why", t->refused);
-  json_open(js, "launches", '[');
+    results_string(js, "why", t->refused);
+  results_open(js, "launches", '[');
   for (size_t i = 0; i < k->n_sites; i++) {
-    json_open(js, NULL, '{');
-    json_string(js, "file", k->sites[i].file);
-    json_integer(js, "line", k->sites[i].line);
-    json_integer(js, "column", k->sites[i].col);
-    json_bool(js, "editable", k->sites[i].editable);
-    json_close(js, '}');
+    results_open(js, NULL, '{');
+    results_string(js, "file", k->sites[i].file);
+    results_integer(js, "line", k->sites[i].line);
+    results_integer(js, "column", k->sites[i].col);
+    results_bool(js, "editable", k->sites[i].editable);
+    results_close(js, '}');
   }
-  json_close(js, ']');
+  results_close(js, ']');
   if (t->ok) {
     struct kr_bytes c;
     kr_bytes_init(&c, KR_BYTES_DEFAULT_MAX);
     kr_contract_to_json(&t->contract, &c);
-    json_raw(js, "contract", c.data);
+    results_raw(js, "contract", c.data);
     kr_bytes_release(&c);
   }
-  json_close(js, '}');
+  results_close(js, '}');
 }
 
 int list_run(struct project *p, const struct options *o)
@@ -143,13 +143,13 @@ int list_run(struct project *p, const struct options *o)
   struct tasks t;
   tasks_collect(&t, p, o, false);
   if (o->format == FORMAT_JSON) {
-    struct json js;
-    json_start(&js, "list");
-    json_open(&js, "kernels", '[');
+    struct results js;
+    results_start(&js, "list");
+    results_open(&js, "kernels", '[');
     for (size_t i = 0; i < t.n; i++)
       list_json(&t.items[i], &js);
-    json_close(&js, ']');
-    json_end(&js);
+    results_close(&js, ']');
+    results_end(&js);
   } else {
     struct kr_bytes b, escaped;
     kr_bytes_init(&b, KR_BYTES_DEFAULT_MAX);

@@ -31,7 +31,7 @@ void outcome_fail(struct outcome *out, enum outcome_state state, const char *why
 static const char *outcome_word(const struct outcome *out)
 {
   static const char *const words[] = {
-      [OUTCOME_FRESH] = "fresh",     [OUTCOME_REWRITTEN] = "rewritten", [OUTCOME_KEPT] = "kept",
+      [OUTCOME_OPEN] = "not tried",  [OUTCOME_FRESH] = "fresh",     [OUTCOME_REWRITTEN] = "rewritten", [OUTCOME_KEPT] = "kept",
       [OUTCOME_CHECKED] = "checked", [OUTCOME_REFUSED] = "refused",     [OUTCOME_FAILED] = "failed"};
   return words[out->state];
 }
@@ -42,6 +42,9 @@ void outcome_line(const struct outcome *out, bool written, struct kr_bytes *b)
   const struct kr_verdict *v = &out->decided;
   kr_bytes_addf(b, "%s:%u: %s: ", t->in->src.path, t->kernel->line, t->kernel->qualified);
   switch (out->state) {
+  case OUTCOME_OPEN:
+    kr_bytes_adds(b, "not tried");
+    break;
   case OUTCOME_FRESH:
     kr_bytes_adds(b, "tried before, nothing changed (--again tries it once more)");
     break;
@@ -93,73 +96,73 @@ void outcome_turns(const struct outcome *out, struct kr_bytes *b)
   }
 }
 
-static void outcome_times_json(const struct kr_verdict *v, struct json *js)
+static void outcome_times_json(const struct kr_verdict *v, struct results *js)
 {
-  json_number(js, "speedup", v->speedup);
-  json_number(js, "lo", v->lo);
-  json_number(js, "hi", v->hi);
-  json_open(js, "cases", '[');
+  results_number(js, "speedup", v->speedup);
+  results_number(js, "lo", v->lo);
+  results_number(js, "hi", v->hi);
+  results_open(js, "cases", '[');
   for (size_t i = 0; i < v->n_times; i++) {
-    json_open(js, NULL, '{');
-    json_string(js, "case", v->times[i].label);
-    json_number(js, "base_us", v->times[i].base_us);
-    json_number(js, "candidate_us", v->times[i].cand_us);
-    json_number(js, "ratio", v->times[i].ratio);
-    json_number(js, "lo", v->times[i].lo);
-    json_number(js, "hi", v->times[i].hi);
-    json_close(js, '}');
+    results_open(js, NULL, '{');
+    results_string(js, "case", v->times[i].label);
+    results_number(js, "base_us", v->times[i].base_us);
+    results_number(js, "candidate_us", v->times[i].cand_us);
+    results_number(js, "ratio", v->times[i].ratio);
+    results_number(js, "lo", v->times[i].lo);
+    results_number(js, "hi", v->times[i].hi);
+    results_close(js, '}');
   }
-  json_close(js, ']');
+  results_close(js, ']');
 }
 
-static void outcome_turn_json(const struct refine_turn *t, struct json *js)
+static void outcome_turn_json(const struct refine_turn *t, struct results *js)
 {
-  json_open(js, NULL, '{');
-  json_integer(js, "trajectory", t->trajectory);
-  json_integer(js, "turn", t->turn);
-  json_string(js, "stage", kr_stage_name(t->verdict.stage));
-  json_string(js, "status", kr_status_name(t->verdict.status));
-  json_string(js, "log", t->verdict.log);
-  json_string(js, "told", t->told);
-  json_string(js, "code", t->variant.candidate.code);
-  json_string(js, "summary", t->variant.summary);
-  json_number(js, "score", t->score);
+  results_open(js, NULL, '{');
+  results_integer(js, "trajectory", t->trajectory);
+  results_integer(js, "turn", t->turn);
+  results_string(js, "stage", kr_stage_name(t->verdict.stage));
+  results_string(js, "status", kr_status_name(t->verdict.status));
+  results_string(js, "log", t->verdict.log);
+  results_string(js, "told", t->told);
+  results_string(js, "code", t->variant.candidate.code);
+  results_string(js, "summary", t->variant.summary);
+  results_number(js, "score", t->score);
   if (t->verdict.speedup > 0)
     outcome_times_json(&t->verdict, js);
-  json_number(js, "model_ms", t->model_ms);
-  json_number(js, "judge_ms", t->judge_ms);
-  json_close(js, '}');
+  results_number(js, "model_ms", t->model_ms);
+  results_number(js, "judge_ms", t->judge_ms);
+  results_close(js, '}');
 }
 
-void outcome_json(const struct outcome *out, struct json *js)
+void outcome_json(const struct outcome *out, struct results *js)
 {
   const struct task *t = out->task;
-  json_open(js, NULL, '{');
-  json_string(js, "file", t->in->src.path);
-  json_integer(js, "line", t->kernel->line);
-  json_string(js, "kernel", t->kernel->qualified);
-  json_string(js, "signature", t->kernel->signature);
-  json_string(js, "outcome", outcome_word(out));
+  results_open(js, NULL, '{');
+  results_string(js, "file", t->in->src.path);
+  results_integer(js, "line", t->kernel->line);
+  results_string(js, "kernel", t->kernel->qualified);
+  results_string(js, "signature", t->kernel->signature);
+  results_string(js, "outcome", outcome_word(out));
   if (out->why)
-    json_string(js, "why", out->why);
+    results_string(js, "why", out->why);
   if (out->backend) {
-    json_string(js, "backend", out->backend);
-    json_string(js, "device", out->device.name);
-    json_string(js, "arch", out->device.arch);
+    results_string(js, "backend", out->backend);
+    results_string(js, "device", out->device.name);
+    results_string(js, "arch", out->device.arch);
   }
   if (out->state == OUTCOME_REWRITTEN) {
-    json_bool(js, "confirmed", out->decided.confirmed);
+    results_bool(js, "confirmed", out->decided.confirmed);
     outcome_times_json(&out->decided, js);
-    json_integer(js, "winner", (int64_t)out->winner);
+    results_integer(js, "winner", (int64_t)out->winner);
   }
   if (out->have_refined) {
-    json_integer(js, "calls", out->refined.calls);
-    json_integer(js, "tokens_in", (int64_t)out->refined.tokens_in);
-    json_integer(js, "tokens_out", (int64_t)out->refined.tokens_out);
-    json_open(js, "turns", '[');
+    results_integer(js, "calls", out->refined.calls);
+    results_integer(js, "tokens_in", (int64_t)out->refined.tokens_in);
+    results_integer(js, "tokens_out", (int64_t)out->refined.tokens_out);
+    results_open(js, "turns", '[');
     for (size_t i = 0; i < out->refined.n; i++)
       outcome_turn_json(&out->refined.turns[i], js);
-    json_close(js, ']');
+    results_close(js, ']');
   }
-  json_close(js, '}');
+  results_close(js, '}');
 }

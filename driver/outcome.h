@@ -1,13 +1,14 @@
 #ifndef KR_DRIVER_OUTCOME_H
 #define KR_DRIVER_OUTCOME_H
 
-#include "json.h"
+#include "results.h"
 #include "refine.h"
 #include "tasks.h"
 
 // What became of one kernel, and how it is told.
 
 enum outcome_state {
+  OUTCOME_OPEN,      // nothing was done yet
   OUTCOME_FRESH,     // tried before, nothing changed
   OUTCOME_REWRITTEN, // faster and proved: written, or in the diff
   OUTCOME_KEPT,      // tried, nothing was faster
@@ -39,6 +40,6 @@ void outcome_fail(struct outcome *out, enum outcome_state state, const char *why
 void outcome_line(const struct outcome *out, bool written, struct kr_bytes *b);
 // A line a turn, for -v: what was tried and how it ended.
 void outcome_turns(const struct outcome *out, struct kr_bytes *b);
-void outcome_json(const struct outcome *out, struct json *js);
+void outcome_json(const struct outcome *out, struct results *js);
 
 #endif

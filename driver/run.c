@@ -87,7 +87,7 @@ static void run_skip_fresh(struct run *r)
     struct kr_ledger l;
     struct kr_err err = {""};
     struct fresh f;
-    if (!t->ok || out->why)
+    if (out->state != OUTCOME_OPEN)
       continue;
     if (kr_ledger_load(&l, t->in->root, &err)) {
       outcome_fail(out, OUTCOME_FAILED, err.text);
@@ -105,7 +105,7 @@ static void run_skip_fresh(struct run *r)
 
 static bool outcome_open(const struct run *r, size_t i)
 {
-  return r->tasks.items[i].ok && !r->outcomes[i].why && r->outcomes[i].state != OUTCOME_FRESH;
+  return r->outcomes[i].state == OUTCOME_OPEN;
 }
 
 static size_t run_count_open(const struct run *r)
@@ -467,7 +467,7 @@ static int run_summary(const struct run *r)
     counts[r->outcomes[i].state]++;
   kr_bytes_init(&b, 4096);
   static const char *const words[] = {
-      [OUTCOME_FRESH] = "fresh",     [OUTCOME_REWRITTEN] = "rewritten", [OUTCOME_KEPT] = "kept",
+      [OUTCOME_OPEN] = "not tried",  [OUTCOME_FRESH] = "fresh",     [OUTCOME_REWRITTEN] = "rewritten", [OUTCOME_KEPT] = "kept",
       [OUTCOME_CHECKED] = "checked", [OUTCOME_REFUSED] = "refused",     [OUTCOME_FAILED] = "failed"};
   for (size_t i = 0; i <= OUTCOME_FAILED; i++)
     if (counts[i])
@@ -488,15 +488,15 @@ static int run_summary(const struct run *r)
 
 static void run_json(const struct run *r)
 {
-  struct json js;
-  json_start(&js, r->options->mode == MODE_IN_PLACE ? "in-place" : "dry-run");
-  json_open(&js, "kernels", '[');
+  struct results js;
+  results_start(&js, r->options->mode == MODE_IN_PLACE ? "in-place" : "dry-run");
+  results_open(&js, "kernels", '[');
   for (size_t i = 0; i < r->tasks.n; i++)
     if (r->outcomes[i].task->kernel)
       outcome_json(&r->outcomes[i], &js);
-  json_close(&js, ']');
-  json_integer(&js, "calls", r->calls);
-  json_end(&js);
+  results_close(&js, ']');
+  results_integer(&js, "calls", r->calls);
+  results_end(&js);
 }
 
 // No marker anywhere: a newcomer's first run.
