@@ -11,7 +11,7 @@ import lit.formats
 config.name = "kevin-rewrite"
 config.test_format = lit.formats.ShTest(execute_external=True)
 config.suffixes = [".test", ".cu", ".c"]
-config.excludes = ["corpus", "bench", "fuzz", "tools", "server", "Inputs"]
+config.excludes = ["corpus", "evidence", "bench", "fuzz", "tools", "server", "Inputs"]
 
 source = getattr(config, "kr_source", None)
 build = getattr(config, "kr_build", None)
