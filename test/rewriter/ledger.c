@@ -139,14 +139,14 @@ int main(int argc, char **argv)
   load_fails("nonsense\n", "ledger:1: not a ledger");
   load_fails("kevin-ledger 2\n", "ledger:1: version 2 of the ledger is not known");
   load_fails("kevin-ledger 1\na\tk\n", "ledger:2: cannot read the kernel");
-  load_fails("kevin-ledger 1\na\tk\t-" REST "b\tk\t-\tmaybe\t" H "\t" H "\t" H "\t" H "\tt\tc\tg\t-\n",
+  load_fails("kevin-ledger 1\na\tk\t-" REST "b\tk\t-\tmaybe\t" H "\t" H "\t" H "\t" H "\t" H "\tt\tc\tg\t-\n",
              "ledger:3: cannot read the outcome");
-  load_fails("kevin-ledger 1\na\tk\t-\trewritten\t" H "\t" H "\t" H "\t-\tt\tc\tg\t-\n", "ledger:2: cannot read the baseline");
-  load_fails("kevin-ledger 1\na\tk\t-\tkept\tabc\t" H "\t" H "\t-\tt\tc\tg\t-\n", "ledger:2: cannot read the original");
+  load_fails("kevin-ledger 1\na\tk\t-\trewritten\t" H "\t" H "\t" H "\t" H "\t-\tt\tc\tg\t-\n", "ledger:2: cannot read the baseline");
+  load_fails("kevin-ledger 1\na\tk\t-\tkept\tabc\t" H "\t" H "\t" H "\t-\tt\tc\tg\t-\n", "ledger:2: cannot read the original");
   load_fails("kevin-ledger 1\na%\tk\t-" REST, "ledger:2: cannot read the file");
   load_fails("kevin-ledger 1\na%00\tk\t-" REST, "ledger:2: cannot read the file");
-  load_fails("kevin-ledger 1\na\tk\t-\tkept\t" H "\t" H "\t" H "\t-\tt\tc\tg\tx\n", "ledger:2: cannot read the dependencies");
-  load_fails("kevin-ledger 1\na\tk\t-\tkept\t" H "\t" H "\t" H "\t-\tt\tc\tg\t-\tmore\n", "ledger:2: cannot read the number of fields");
+  load_fails("kevin-ledger 1\na\tk\t-\tkept\t" H "\t" H "\t" H "\t" H "\t-\tt\tc\tg\tx\n", "ledger:2: cannot read the dependencies");
+  load_fails("kevin-ledger 1\na\tk\t-\tkept\t" H "\t" H "\t" H "\t" H "\t-\tt\tc\tg\t-\tmore\n", "ledger:2: cannot read the number of fields");
   load_fails("kevin-ledger 1\nb\tk\t-" REST "a\tk\t-" REST "b\tk\t-" REST, "two entries for k in b");
   load_fails("kevin-ledger 1\n<<<<<<< HEAD\na\tk\t-" REST "=======\nb\tk\t-" REST ">>>>>>> other\n",
              "ledger:2: a merge left its conflict marker here");
