@@ -46,7 +46,7 @@ static void load_fails(const char *text, const char *want)
 }
 
 #define H "00112233445566778899aabbccddeeff"
-#define REST "\trewritten\t" H "\t" H "\t" H "\t" H "\tt\tcuda\tg\t-\n"
+#define REST "\trewritten\t" H "\t" H "\t" H "\t" H "\t" H "\tt\tcuda\tg\t-\n"
 
 int main(int argc, char **argv)
 {
