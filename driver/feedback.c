@@ -221,16 +221,16 @@ static void tell_wrong(struct kr_bytes *out, const struct kr_verdict *v)
     kr_bytes_addf(out, ", at a size that is not among those told (%s).", kr_stage_name(v->stage));
     return;
   }
-  if (v->status == KR_STATUS_WRONG && v->where) {
-    char *where = redact_line(v->where, strlen(v->where), 200);
-    kr_bytes_addf(out, ": %s is %.9g and should be %.9g.", where, v->got, v->expected);
-    free(where);
-    return;
-  }
-  const char *said = v->told ? v->told : v->log;
+  // The evaluator's own words say more than the first wrong element (not written,
+  // all zero, an input changed).
+  const char *said = v->told ? v->told : v->where ? NULL : v->log;
   if (said && *said) {
     kr_bytes_adds(out, ": ");
     tell_sentence(out, said);
+  } else if (v->where) {
+    char *where = redact_line(v->where, strlen(v->where), 200);
+    kr_bytes_addf(out, ": %s is %.9g and should be %.9g.", where, v->got, v->expected);
+    free(where);
   } else {
     kr_bytes_addc(out, '.');
   }

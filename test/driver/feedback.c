@@ -93,10 +93,9 @@ static void test_wrong(void)
   v.got = -2;
   CHECK_STR(tell(&v), "it compiled, but gave wrong results: y[3][17] in case n = 1000 is -2 and "
                       "should be 1.5.");
-  v.where = NULL;
   v.told = (char *)"output `y` was not written";
   CHECK_STR(tell(&v), "it compiled, but gave wrong results: output `y` was not written.");
-  v.told = NULL;
+  v.told = v.where = NULL;
   CHECK_STR(tell(&v), "it compiled, but gave wrong results.");
   v.status = KR_STATUS_FAULT;
   v.log = (char *)"illegal address in block (3, 0, 0)";
