@@ -79,7 +79,7 @@ if config.kr_have_cuda:
     features.add("cuda-build")
 if shutil.which("nvcc") or os.path.exists("/usr/local/cuda/bin/nvcc"):
     features.add("nvcc")
-for tool in ("strace", "git", "mandoc", "openssl"):
+for tool in ("strace", "git", "clang-format", "mandoc", "openssl"):
     if shutil.which(tool):
         features.add(tool)
 

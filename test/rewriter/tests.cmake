@@ -1,6 +1,6 @@
 kr_tool(replace_tool kevin-rewriter)
 kr_tool(diff_tool kevin-rewriter)
-kr_tool(rewrite_tool kevin-rewriter)
+kr_tool(rewrite_tool kevin-rewriter kevin-plugin)
 kr_unit(rewriter edit kevin-rewriter)
 kr_unit(rewriter ledger kevin-rewriter)
 kr_unit(rewriter provenance kevin-rewriter)

@@ -7,9 +7,11 @@
 //   --grid=A,B  --block=A  --shared=E   a new geometry (expressions, no commas in them)
 //   --shown=TEXT  provenance's first line; without it a fixed one
 //   --constant=NAME=VALUE
+//   --parser=PATH  kernel and launches are what this kevin-parse says
 //   --undo=BLOB   writes what takes it back there
 //   --take-back=BLOB   with FILE alone: applies such a blob
 //   --body        with FILE KERNEL alone: prints the body hash
+//   --read        with FILE KERNEL alone: prints all that a later run reads
 // Exit 0 done, 1 nothing to do, 2 refused.
 
 #include <stdio.h>
@@ -26,6 +28,7 @@ static struct kr_markers markers;
 static struct kr_diags diags;
 static struct kr_geometry g;
 static struct kr_contract contract = {.tunable = true};
+static struct kr_unit unit;
 static struct kr_edits edits;
 static struct kr_bytes out, diff, blob;
 
@@ -94,7 +97,7 @@ static void find_kernel(const char *name, const struct kr_marker *m)
       kr_source_place(&src, toks[i].offset, &s.line, &s.col);
       s.config.offset = toks[j].offset;
       size_t depth = 0, from = j + 1;
-      for (; !kr_token_is(src.data, toks[j], ">>>") || depth; j++) {
+      for (; toks[j].kind != KR_TOK_END && (!kr_token_is(src.data, toks[j], ">>>") || depth); j++) {
         depth += kr_token_is(src.data, toks[j], "(");
         depth -= kr_token_is(src.data, toks[j], ")");
         if (!depth && kr_token_is(src.data, toks[j], ",") && ++part == 3)
@@ -112,8 +115,8 @@ static void find_kernel(const char *name, const struct kr_marker *m)
 
 int main(int argc, char **argv)
 {
-  bool write = false, body = false;
-  const char *undo = NULL, *take_back = NULL, *shown = "verified 2.00x [1.90, 2.10] on GPU: 2.0 -> 1.0 us";
+  bool write = false, body = false, read_all = false;
+  const char *undo = NULL, *take_back = NULL, *parser = NULL, *shown = "verified 2.00x [1.90, 2.10] on GPU: 2.0 -> 1.0 us";
   bool geometry = false;
   struct kr_err err = {""};
   int i = 1;
@@ -139,10 +142,14 @@ int main(int argc, char **argv)
       write = true;
     else if (!strcmp(argv[i], "--body"))
       body = true;
+    else if (!strcmp(argv[i], "--read"))
+      body = read_all = true;
     else if (!strncmp(argv[i], "--undo=", 7))
       undo = value;
     else if (!strncmp(argv[i], "--take-back=", 12))
       take_back = value;
+    else if (!strncmp(argv[i], "--parser=", 9))
+      parser = value;
     else if (!strncmp(argv[i], "--shown=", 8))
       shown = value;
     else
@@ -167,6 +174,8 @@ int main(int argc, char **argv)
     for (size_t j = 0; j < markers.n && !m; j++) {
       size_t end = kr_definition_end(&src, markers.items[j].target), len = strlen(argv[i + 1]);
       const char *at = end ? memmem(src.data + markers.items[j].target, end - markers.items[j].target, argv[i + 1], len) : NULL;
+      while (at && at[len] == ' ')
+        len++;
       if (at && at[len] == '(' && markers.items[j].verb == KR_MARKER_OPTIMIZE)
         m = &markers.items[j];
     }
@@ -174,11 +183,43 @@ int main(int argc, char **argv)
       kr_err_set(&err, "no marked kernel %s", argv[i + 1]);
       goto out;
     }
-    find_kernel(argv[i + 1], m);
+    if (parser) {
+      struct kr_parser_options options = {.program = parser};
+      struct kr_parse_request req = {.src = &src};
+      struct kr_parser *p = kr_parser_new(&options);
+      int parsed = kr_parser_unit(p, &req, &unit, &err);
+      kr_parser_free(p);
+      if (parsed)
+        goto out;
+      for (size_t n = 0; n < unit.n_kernels; n++) {
+        if (!strcmp(unit.kernels[n].name, argv[i + 1]))
+          k = unit.kernels[n];
+      }
+      if (!k.name || k.refused || k.at.offset != m->target) {
+        kr_err_set(&err, "%s", k.refused ? k.refused : "kevin-parse does not find it there");
+        goto out;
+      }
+    } else {
+      find_kernel(argv[i + 1], m);
+    }
     if (body) {
       char hex[KR_HASH_HEX + 1];
       kr_hash_hex(kr_body_hash(&src, k.at.offset, k.name), hex);
       puts(hex);
+      if (read_all) {
+        struct kr_provenance p;
+        char **lines;
+        kr_hash_hex(kr_marker_hash(m), hex);
+        printf("%s\n%zu errors\n", hex, diags.n_errors);
+        if (kr_provenance_find(&markers, k.at.offset, &p, &err)) {
+          printf("%s\n", err.text);
+          return 2;
+        }
+        lines = kr_provenance_lines(&p, 1000);
+        for (size_t n = 0; lines[n]; n++)
+          puts(lines[n]);
+        kr_provenance_lines_free(lines);
+      }
       return 0;
     }
     if (kr_source_read(&variant, argv[i + 2], &err))
