@@ -275,22 +275,35 @@ static bool facts_is_qualifier(const char *word)
   return !strncmp(word, "__", 2);
 }
 
-// Attributes and qualifiers among the tokens before the name and, for `__restrict__`
-// and its like, nowhere else. With what is in their brackets.
-static char *facts_attributes(const struct facts *f, size_t begin, size_t name_at, bool *is_constexpr)
+// Attributes and qualifiers among the tokens before the name and, of a function,
+// between its parameters and its body, with what is in their brackets.
+static char *facts_attributes(const struct facts *f, size_t begin, size_t name_at, bool function,
+                              bool *is_constexpr)
 {
   struct kr_bytes text;
   kr_bytes_init(&text, 1 << 20);
   const char *code = f->tu->src.data + f->begin;
-  long depth = 0, square = 0;
+  long depth = 0, square = 0, params = 0;
   bool open = false;
   for (size_t i = 0; i < f->n_toks && f->toks[i].kind != KR_TOK_END; i++) {
     struct kr_token t = f->toks[i];
     size_t at = f->begin + t.offset;
-    if (at < begin || at >= name_at)
+    if (at < begin)
       continue;
     char word[256];
     kr_token_text(code, t, word, sizeof word);
+    if (at >= name_at) {
+      if (!function || (!params && !depth && (!strcmp(word, "{") || !strcmp(word, ";"))))
+        break;
+      if (!depth && !open && !strcmp(word, "("))
+        params++;
+      else if (params && !strcmp(word, "("))
+        params++;
+      else if (params && !strcmp(word, ")") && params--)
+        continue;
+      if (params)
+        continue;
+    }
     bool take = depth > 0 || square > 0;
     if (open && !strcmp(word, "("))
       take = true, depth = 1;
@@ -365,7 +378,7 @@ static void facts_decl(struct facts *f, CXCursor c, enum CXCursorKind kind, size
   CXFile file = NULL;
   size_t name_at;
   tu_place(clang_getCursorLocation(c), &file, &name_at);
-  d.attributes = facts_attributes(f, begin, name_at, &d.is_constexpr);
+  d.attributes = facts_attributes(f, begin, name_at, facts_is_function(kind), &d.is_constexpr);
   d.is_kernel = tu_is_kernel(c);
   d.is_device = tu_is_device(c);
   d.is_host = tu_is_host(c);

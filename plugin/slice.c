@@ -750,6 +750,11 @@ static void slice_copy(struct slice_print *p, size_t file, size_t begin, size_t 
         kr_bytes_adds(p->out, "__host__ __device__ ");
         break;
       }
+    // Comments may be in any encoding; the slice goes where bytes have to be text.
+    bool in_token = f->toks[token].offset == i ||
+                    (token && f->toks[token - 1].offset + f->toks[token - 1].length > i);
+    if ((unsigned char)c >= 0x80 && !in_token)
+      c = '?';
     kr_bytes_addc(p->out, hole && c != '\n' && c != '\r' ? ' ' : c);
     p->line += c == '\n';
   }
