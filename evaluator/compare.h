@@ -37,6 +37,9 @@ struct compare_input {
   unsigned char ref_poison[2], got_poison[2];
   bool exact_values; // values must be equal (0 and -0 are): integer inputs, exact original
   bool stable;       // the candidate's two launches must be equal bit for bit
+  // `got` is from timed launches, under a poison that nobody knows: what the
+  // original leaves unwritten is passed over, and inputs are not there.
+  bool timed;
 };
 
 struct compare_result {

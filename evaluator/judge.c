@@ -250,9 +250,8 @@ static size_t point_bytes(const struct kr_evaluator *e, const struct sizes_point
   struct kr_override all[2 * SIZES_MAX_OVERRIDES];
   const struct declared_case *k = &e->cases[p->case_index];
   struct kr_instance plan;
-  memcpy(all, p->overrides, p->n * sizeof *all);
-  memcpy(all + p->n, k->overrides, k->n_overrides * sizeof *all);
-  if (instance_plan(&plan, e->c, p->case_index, all, p->n + k->n_overrides, NULL))
+  size_t n = sizes_join(all, p->overrides, p->n, k->overrides, k->n_overrides);
+  if (instance_plan(&plan, e->c, p->case_index, all, n, NULL))
     return SIZE_MAX;
   size_t bytes = kr_instance_bytes(&plan);
   kr_instance_release(&plan);
@@ -326,8 +325,7 @@ static int check_point(struct judgement *j, const struct sizes_point *p, enum kr
 {
   struct kr_evaluator *e = j->e;
   struct kr_override o[SIZES_MAX_OVERRIDES];
-  size_t n = p->n;
-  memcpy(o, p->overrides, n * sizeof *o);
+  size_t n = sizes_join(o, p->overrides, p->n, NULL, 0);
   const struct kr_case *k = &e->c->cases[p->case_index];
   // Exactness needs whole scalars too.
   for (size_t i = 0; dist == KR_DIST_INTEGER && i < k->n_bindings && n + 2 < SIZES_MAX_OVERRIDES;
@@ -461,6 +459,48 @@ static void add_note(struct kr_verdict *v, const char *text)
   v->note = joined;
 }
 
+// What the last of the timed launches left behind is compared too: a kernel may
+// compute when it is checked and not when it is timed. Where the back end brings
+// nothing back this says nothing.
+static int check_timed(struct judgement *j, const struct kr_instance *in, struct kr_dataset *data,
+                       const struct trial *expected, const struct kr_time_result *timed)
+{
+  struct kr_err err = {{0}};
+  struct trial fresh = {0};
+  if (!timed->b_after)
+    return PASSED;
+  int rc = BROKE;
+  if (!expected && (evaluator_original(j->e, in, data, &fresh, &err) || fresh.device_lost ||
+                    fresh.status != KR_STATUS_OK)) {
+    j->device_lost |= fresh.device_lost;
+    broke(j, err.text[0] ? err.text : fresh.text);
+    trial_release(&fresh);
+    return BROKE;
+  }
+  const struct trial *ref = expected ? expected : &fresh;
+  struct compare_input q = {.in = in,
+                            .ref = {ref->run[0].after, ref->run[1].after},
+                            .got = {timed->b_after, timed->b_after},
+                            .ref_poison = {ref->poison[0], ref->poison[1]},
+                            .timed = true};
+  struct compare_result r;
+  struct kr_bytes words;
+  kr_bytes_init(&words, 64 << 10);
+  kr_bytes_adds(&words, "after a timed launch ");
+  if (compare_runs(&q, &r, &err)) {
+    broke(j, err.text);
+  } else if (r.kind != COMPARE_EQUAL) {
+    compare_describe(&q, &r, &words);
+    fail_compare(j, j->v->stage, in, &r, words.data);
+    rc = FAILED;
+  } else {
+    rc = PASSED;
+  }
+  kr_bytes_release(&words);
+  trial_release(&fresh);
+  return rc;
+}
+
 // Times one case on `data`. PASSED with `out` filled (owned by the caller).
 static int time_case(struct judgement *j, const struct kr_instance *in, struct kr_dataset *data,
                      unsigned pairs, unsigned budget_ms, bool random_offsets,
@@ -477,11 +517,14 @@ static int time_case(struct judgement *j, const struct kr_instance *in, struct k
     return BROKE;
   }
   if (e->backend->time(e->dev, e->original, j->m, data, &o, out, &err)) {
-    broke(j, err.text);
-    // What was timed was launched before without a fault; should it fail now,
-    // the context may be gone all the same.
-    j->device_lost = true;
-    return BROKE;
+    j->device_lost |= out->device_lost;
+    if (!out->device_lost) {
+      broke(j, err.text);
+      return BROKE;
+    }
+    // The original was run and timed before there was a candidate.
+    fail(j, j->v->stage, KR_STATUS_FAULT, false, err.text);
+    return FAILED;
   }
   if (!out->n) {
     broke(j, "no sample was taken");
@@ -601,6 +644,9 @@ static int time_search(struct judgement *j)
       rc = time_case(j, c->kept ? &c->in : &in, c->kept ? c->data : data, SEARCH_PAIRS,
                      budget / (unsigned)n ? budget / (unsigned)n : 1, false, &r);
     }
+    if (rc == PASSED)
+      rc = check_timed(j, c->kept ? &c->in : &in, c->kept ? c->data : data,
+                       c->kept ? &c->expected : NULL, &r);
     if (rc == PASSED) {
       put_times(j, k, &r);
       note_fast(j, k, j->v->times[k].base_us, j->v->times[k].cand_us);
@@ -804,6 +850,8 @@ static int confirm_case(struct judgement *j, size_t index, unsigned pairs,
   // A number of samples fixed beforehand: stopping when it looks good is how
   // noise wins.
   rc = time_case(j, &in, data, pairs, 0, true, &r);
+  if (rc == PASSED)
+    rc = check_timed(j, &in, data, NULL, &r);
   if (rc != PASSED)
     goto out;
   double sum = 0;

@@ -37,10 +37,8 @@ int evaluator_instance(const struct kr_evaluator *e, size_t case_index, uint64_t
 {
   const struct declared_case *k = &e->cases[case_index];
   struct kr_override all[2 * SIZES_MAX_OVERRIDES];
-  // The first override of a name counts.
-  memcpy(all, extra, n_extra * sizeof *extra);
-  memcpy(all + n_extra, k->overrides, k->n_overrides * sizeof *k->overrides);
-  int rc = kr_instance_make(out, e->c, case_index, seed, dist, all, n_extra + k->n_overrides, err);
+  size_t n = sizes_join(all, extra, n_extra, k->overrides, k->n_overrides);
+  int rc = kr_instance_make(out, e->c, case_index, seed, dist, all, n, err);
   if (!rc)
     out->held_out = n_extra > 0; // a shrunk case is still the one that was told
   return rc;
@@ -447,7 +445,7 @@ static int probe(struct kr_evaluator *e, size_t case_index, const struct kr_over
                  size_t nonfinite_limit, struct kr_err *err)
 {
   struct sizes_point p = {.case_index = case_index, .n = n};
-  memcpy(p.overrides, o, n * sizeof *o);
+  sizes_join(p.overrides, o, n, NULL, 0);
   p.label = sizes_label(o, n);
   if (case_index) {
     char *with_case = kr_xasprintf("%s (case %s)", p.label, e->c->cases[case_index].label);
@@ -481,8 +479,7 @@ static int probe_int(struct kr_evaluator *e, size_t case_index, const char *path
   struct kr_override o = {path, kr_value_int(v)};
   const struct declared_case *k = &e->cases[case_index];
   struct kr_override all[SIZES_MAX_OVERRIDES + 1];
-  all[0] = o;
-  memcpy(all + 1, k->overrides, k->n_overrides * sizeof *k->overrides);
+  sizes_join(all, &o, 1, k->overrides, k->n_overrides);
   // What `require` or a section's length forbids is no size at all, not one at
   // which the original fails.
   if (v < 0 || !sizes_allowed(e->c, case_index, all, k->n_overrides + 1))
@@ -592,9 +589,8 @@ static int probe_small(struct kr_evaluator *e, size_t case_index, uint64_t bits,
     return 0;
   struct kr_override all[2 * SIZES_MAX_OVERRIDES];
   const struct declared_case *d = &e->cases[case_index];
-  memcpy(all, o, n * sizeof *o);
-  memcpy(all + n, d->overrides, d->n_overrides * sizeof *o);
-  if (!sizes_allowed(e->c, case_index, all, n + d->n_overrides))
+  if (!sizes_allowed(e->c, case_index, all,
+                     sizes_join(all, o, n, d->overrides, d->n_overrides)))
     return 0;
   return probe(e, case_index, o, n, SIZE_MAX, err) < 0 ? -1 : 0;
 }

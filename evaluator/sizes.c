@@ -130,13 +130,22 @@ bool sizes_allowed(const struct kr_contract *c, size_t case_index,
   return true;
 }
 
+size_t sizes_join(struct kr_override *out, const struct kr_override *extra, size_t n_extra,
+                  const struct kr_override *base, size_t n_base)
+{
+  for (size_t i = 0; i < n_extra; i++)
+    out[i] = extra[i];
+  for (size_t i = 0; i < n_base; i++)
+    out[n_extra + i] = base[i];
+  return n_extra + n_base;
+}
+
 int64_t sizes_unit(const struct kr_contract *c, size_t case_index, const char *path, int64_t value,
                    const struct kr_override *base, size_t n_base)
 {
   struct kr_override with[SIZES_MAX_OVERRIDES + 1];
-  // The changed binding comes first: the first override of a name counts.
-  memcpy(with + 1, base, n_base * sizeof *base);
-  with[0].path = path;
+  struct kr_override changed = {path, kr_value_int(0)};
+  sizes_join(with, &changed, 1, base, n_base);
   for (int64_t unit = 1; unit <= 4096; unit++) {
     if (value % unit)
       continue; // the value itself is a multiple of its unit

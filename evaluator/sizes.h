@@ -50,6 +50,11 @@ int64_t sizes_prime_near(int64_t value); // the largest prime <= value; 2 below 
 // A prime between 2 and `most`, by random bits.
 int64_t sizes_random_prime(uint64_t bits, int64_t most);
 
+// `extra` before `base`, into `out`, which has room: the first override of a
+// name counts. Returns their number.
+size_t sizes_join(struct kr_override *out, const struct kr_override *extra, size_t n_extra,
+                  const struct kr_override *base, size_t n_base);
+
 // "n = 31, m = 7".
 char *sizes_label(const struct kr_override *overrides, size_t n);
 

@@ -552,8 +552,10 @@ static cJSON *conclude(struct kr_worker *w, struct kr_verdict *v, struct kr_err 
     struct kr_err nonsense = {{0}};
     if (got == WIRE_OK) {
       root = read_answer(&reply, &error, &lost, &nonsense);
-      if (root && !error)
+      if (root && !error) {
+        kr_verdict_release(v); // of a first worker, if one was lost
         break;
+      }
       // An answer that is none came from a process that a candidate has run in.
       got = WIRE_GARBAGE;
       stage = stage ? stage : error ? 0 : KR_STAGE_CHECK + 1;
@@ -621,7 +623,10 @@ int kr_worker_judge_end(struct kr_worker *w, struct kr_verdict *v, struct kr_err
   struct kr_err nonsense = {{0}};
   struct json_reader r = {&nonsense, false};
   bool lost = json_get_bool(&r, root, "lost", false);
-  verdict_read(&r, cJSON_GetObjectItemCaseSensitive(root, "verdict"), v);
+  if (r.failed)
+    json_fail(&r, "no verdict");
+  else
+    verdict_read(&r, cJSON_GetObjectItemCaseSensitive(root, "verdict"), v);
   cJSON_Delete(root);
   if (r.failed)
     blame(v, KR_STAGE_CHECK + 1, WIRE_GARBAGE, wire_words[WIRE_GARBAGE]);

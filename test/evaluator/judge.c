@@ -199,6 +199,7 @@ const struct fake_entry fake_entries[] = {
     {"scale", scale, 100, false},
     {"scale_other", scale_other, 50, false},
     {"scale_gap", scale_all_but_third, 100, false},
+    {"scale_gap_other", scale_all_but_third, 90, false},
     {"adds_to_old", adds_to_old_output, 50, false},
     {"only_at_thousand", only_at_thousand, 50, false},
     {"overruns", overruns, 50, false},
@@ -458,7 +459,16 @@ static void test_state_between_launches(void)
 {
   open_well("saxpy", NULL);
   expect("ten", NULL, KR_STAGE_TIME, KR_STATUS_WRONG, "after timed launches: ");
+  fake_keeps = true;
+  expect("ten", NULL, KR_STAGE_TIME, KR_STATUS_WRONG, "after a timed launch y[0] is ");
+  expect("fused", NULL, KR_STAGE_TIME, KR_STATUS_OK, NULL);
   close_now();
+  // What the original leaves unwritten holds an unknown poison there.
+  const char *out[] = {"\"role\":\"inout\"", "\"role\":\"out\"", NULL};
+  open_well("scale_gap", out);
+  expect("scale_gap_other", NULL, KR_STAGE_TIME, KR_STATUS_OK, NULL);
+  close_now();
+  fake_keeps = false;
 }
 
 static void test_times_that_cannot_be(void)
