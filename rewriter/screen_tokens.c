@@ -207,6 +207,37 @@ static void check_comments(struct screen *s)
 
 // --- words ---
 
+// Is toks[i], behind a comma or a brace, a further declarator of `float A, B;` or
+// an enumerator?
+static bool in_declaring_list(const struct screen *s, size_t i)
+{
+  const struct kr_token *toks = s->decls.toks;
+  size_t depth = 0;
+  while (i-- > 0) {
+    if (is(s, toks[i], ")") || is(s, toks[i], "]") || is(s, toks[i], "}")) {
+      depth++;
+    } else if (depth && (is(s, toks[i], "(") || is(s, toks[i], "[") || is(s, toks[i], "{"))) {
+      depth--;
+    } else if (!depth && is(s, toks[i], "{")) {
+      for (size_t k = i; k-- > 0 && k + 6 > i;) {
+        if (is(s, toks[k], "enum"))
+          return true;
+        if (toks[k].kind == KR_TOK_PUNCT && !is(s, toks[k], ":") && !is(s, toks[k], "::"))
+          break;
+      }
+      break;
+    } else if (!depth && (is(s, toks[i], ";") || is(s, toks[i], "(") || is(s, toks[i], "}"))) {
+      break;
+    }
+  }
+  // The statement's first two words: a type and a name.
+  size_t first = i + 1;
+  while (is(s, toks[first], "const") || is(s, toks[first], "unsigned") || is(s, toks[first], "__shared__"))
+    first++;
+  return toks[first].kind == KR_TOK_IDENTIFIER && !is(s, toks[first], "return") &&
+         (toks[first + 1].kind == KR_TOK_IDENTIFIER || is(s, toks[first + 1], "*"));
+}
+
 // Is the word in capitals at `i` declared there?
 static bool declares_capital(const struct screen *s, size_t i)
 {
@@ -222,7 +253,9 @@ static bool declares_capital(const struct screen *s, size_t i)
   type = type || is(s, prev, "*") || is(s, prev, "&") || is(s, prev, ">");
   bool ends = is(s, next, "=") || is(s, next, ";") || is(s, next, ")") || is(s, next, "[") ||
               is(s, next, ",") || is(s, next, ">") || is(s, next, "{") || is(s, next, ":");
-  return (type && ends) || (list && is(s, next, "="));
+  bool further = list && (is(s, next, "=") || is(s, next, ",") || is(s, next, ";") ||
+                          is(s, next, "[") || is(s, next, "}"));
+  return (type && ends) || (further && in_declaring_list(s, i));
 }
 
 static bool is_capital(const char *word)
@@ -579,24 +612,20 @@ static void check_statements(struct screen *s)
          is(s, toks[i - 1], "{") || is(s, toks[i - 1], "return")))
       screen_refuse(s->out, "goto", line_of(s, t), "the address of a label");
     if (braces && is(s, t, "static")) {
-      bool fine = false;
-      for (size_t k = i + 1; k < i + 4 && k + 1 < s->decls.n_toks; k++)
-        fine = fine || is(s, toks[k], "constexpr") || is(s, toks[k], "__shared__") ||
-               is(s, toks[k], "__device__");
-      if (i && is(s, toks[i - 1], "__shared__"))
-        fine = true;
-      if (!fine)
+      // Up to what tells a function from a variable.
+      size_t k = i + 1;
+      bool fine = i && is(s, toks[i - 1], "__shared__"), device = i && is(s, toks[i - 1], "__device__");
+      while (k + 1 < s->decls.n_toks && !is(s, toks[k], "(") && !is(s, toks[k], ";") &&
+             !is(s, toks[k], "=") && !is(s, toks[k], "{") && !is(s, toks[k], "[")) {
+        fine = fine || is(s, toks[k], "constexpr") || is(s, toks[k], "__shared__");
+        device = device || is(s, toks[k], "__device__");
+        k++;
+      }
+      if (!fine && device && !is(s, toks[k], "("))
+        screen_refuse(s->out, "state", line_of(s, t), "a static device variable outlives a launch");
+      else if (!fine && !device)
         screen_refuse(s->out, "static-local", line_of(s, t),
                       "a static variable outlives a launch; `constexpr` is allowed");
-    }
-    if (braces && is(s, t, "static") && is(s, toks[i + 1], "__device__")) {
-      // A static member function; a variable would be state.
-      size_t k = i + 1;
-      while (k + 1 < s->decls.n_toks && !is(s, toks[k], "(") && !is(s, toks[k], ";") &&
-             !is(s, toks[k], "=") && !is(s, toks[k], "{"))
-        k++;
-      if (!is(s, toks[k], "("))
-        screen_refuse(s->out, "state", line_of(s, t), "a static device variable outlives a launch");
     }
     if (is(s, t, "extern")) {
       bool linkage = toks[i + 1].kind == KR_TOK_STRING;
@@ -719,6 +748,11 @@ static void params_add(struct params *p, const char *text, const struct kr_token
       continue;
     if (n_group < 64)
       group[n_group++] = kr_xstrndup(text + toks[i].offset, toks[i].length);
+  }
+  // A default value is part of what callers see.
+  for (size_t i = stop; i < to; i++) {
+    kr_bytes_add(&key, text + toks[i].offset, toks[i].length);
+    kr_bytes_addc(&key, ' ');
   }
   p->parts = kr_xreallocarray(p->parts, p->n + 1, sizeof *p->parts);
   p->restricted = kr_xreallocarray(p->restricted, p->n + 1, sizeof *p->restricted);

@@ -397,15 +397,15 @@ bool screen_elides(const char *comment)
   // A comment that is nothing but dots, or begins with them.
   if (!strncmp(p, "...", 3))
     return true;
-  if (strlen(p) < 60) {
-    char *low = lower(p);
-    bool yes = false;
-    for (size_t i = 0; whole[i] && !yes; i++)
-      yes = !strncmp(low, whole[i], strlen(whole[i]));
-    free(low);
-    if (yes)
-      return true;
-  }
+  // One that says nothing else.
+  char *low = lower(p);
+  size_t n = strlen(low);
+  while (n && !isalnum((unsigned char)low[n - 1]))
+    low[--n] = '\0';
+  bool yes = in_list(whole, low);
+  free(low);
+  if (yes)
+    return true;
   return holds_any(comment, anywhere);
 }
 

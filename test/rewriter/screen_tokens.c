@@ -50,12 +50,55 @@ static const struct row {
     {"", NULL, K("  float m = -INFINITY; m = fmaxf(m, FLT_MAX); i += m > 0;")},
     {"", NULL, K("  int half = n / 2; if (i < half) i += 0;")},
     {"", NULL, K("  auto f = [&](int k) { return k + i; }; i = f(0);")},
+    {"", NULL, K("  float SUM = 0, MAX_V = a, TMP; const int N4 = 4, M4 = N4; TMP = SUM + MAX_V + M4; i += TMP > 1e30f;")},
+    {"", NULL, K("  enum { FIRST, SECOND = 4, THIRD }; i += FIRST + SECOND - THIRD;")},
+    {"", NULL, H("template <int WIDTH, typename VEC> __device__ VEC axpy_load(const VEC *p)\n{ return p[WIDTH]; }")},
+    {"46", "macro", K("  use(1, UNKNOWN); ")},
+    {"46", "macro", K("  i = n, UNKNOWN;")},
+    {"46", "macro", K("  int v[2] = {1, UNKNOWN};")},
     {"", NULL, K("  float v = __ldg(&x[i]); i += v > 1e9f;")},
     {"32", NULL, "__global__ void __launch_bounds__(256) axpy(int n, float a, const float *__restrict__ x, float *__restrict__ y)\n{ if (n) y[0] = a * x[0]; }\n"},
     {"47", NULL, "__global__ void axpy(const int n, const float a, float const *x, float *const y)\n{ if (n) y[0] = a * x[0]; }\n"},
     {"36", NULL, K("  int old = 1, was; do { was = old; old = atomicCAS((int *)y, was, was + 1); } while (was != old);")},
     {"", NULL, K("  extern __shared__ float axpy_pool[]; i += axpy_pool[0] > 0;")},
     {"", NULL, K("  extern __shared__ float smem[]; i += smem[0] > 0;")},
+
+    // As models write them.
+    {"", NULL,
+     "// Vectorised: four elements a thread, scalar tail.\n"
+     "__device__ __forceinline__ float4 axpy_fma4(float a, float4 u, float4 v)\n{\n"
+     "  return make_float4(fmaf(a, u.x, v.x), fmaf(a, u.y, v.y), fmaf(a, u.z, v.z), fmaf(a, u.w, v.w));\n}\n\n"
+     "__global__ void __launch_bounds__(256) axpy(int n, float a, const float *__restrict__ x,\n"
+     "                                            float *__restrict__ y)\n{\n"
+     "  const int n4 = n >> 2;\n  const int stride = blockDim.x * gridDim.x;\n"
+     "  const float4 *x4 = reinterpret_cast<const float4 *>(x);\n  float4 *y4 = reinterpret_cast<float4 *>(y);\n"
+     "  if ((reinterpret_cast<size_t>(x) | reinterpret_cast<size_t>(y)) % 16 == 0) {\n#pragma unroll 2\n"
+     "    for (int k = blockIdx.x * blockDim.x + threadIdx.x; k < n4; k += stride)\n"
+     "      y4[k] = axpy_fma4(a, __ldg(&x4[k]), y4[k]);\n"
+     "    for (int k = n4 * 4 + blockIdx.x * blockDim.x + threadIdx.x; k < n; k += stride)\n      y[k] += a * x[k];\n"
+     "  } else {\n    for (int k = blockIdx.x * blockDim.x + threadIdx.x; k < n; k += stride)\n      y[k] += a * x[k];\n  }\n}\n"},
+    {"", NULL,
+     "template <unsigned WIDTH>\n__device__ __forceinline__ float axpy_warp_sum(float v)\n{\n#pragma unroll\n"
+     "  for (unsigned d = WIDTH / 2; d; d >>= 1)\n    v += __shfl_xor_sync(0xffffffffu, v, d, WIDTH);\n  return v;\n}\n\n"
+     HEAD "{\n  constexpr int ROWS = 8, PAD = 1;\n  __shared__ __align__(16) float tile[ROWS][TILE + PAD];\n"
+     "  const unsigned FULL_MASK = 0xffffffffu;\n  float acc[4] = {0.f, 0.f, 0.f, 0.f};\n"
+     "  int lane = threadIdx.x & (warpSize - 1), warp = threadIdx.x / warpSize;\n"
+     "  for (int base = 0; base < n; base += TILE) {\n    tile[warp % ROWS][lane] = base + lane < n ? x[base + lane] : -INFINITY;\n"
+     "    __syncthreads();\n    acc[0] = fmaxf(acc[0], tile[warp % ROWS][lane]);\n    __syncthreads();\n  }\n"
+     "  float s = axpy_warp_sum<32>(acc[0]);\n  s = __shfl_sync(FULL_MASK, s, 0);\n"
+     "  auto apply = [=](float v) { return a * v; };\n  if (lane == 0)\n    atomicAdd(&y[warp], apply(s));\n}\n"},
+    {"", NULL,
+     HEAD "{\n  namespace cg = cooperative_groups;\n  cg::thread_block block = cg::this_thread_block();\n"
+     "  auto tile = cg::tiled_partition<32>(block);\n  float v = tile.thread_rank() < n ? x[tile.thread_rank()] : 0.0f;\n"
+     "  for (int d = tile.size() / 2; d > 0; d /= 2)\n    v += tile.shfl_down(v, d);\n  block.sync();\n"
+     "  if (tile.thread_rank() == 0)\n    y[0] = a * v;\n}\n"},
+    {"", NULL,
+     "union axpy_bits { float f; unsigned u; };\n"
+     "__device__ static inline unsigned axpy_key(float f)\n{\n  axpy_bits b;\n  b.f = f;\n"
+     "  return (b.u & 0x80000000u) ? ~b.u : b.u | 0x80000000u;\n}\n"
+     HEAD "{\n  int lo = 0, hi = n;\n  while (lo < hi) {\n    int mid = (lo + hi) >> 1;\n"
+     "    if (axpy_key(x[mid]) < axpy_key(a))\n      lo = mid + 1;\n    else\n      hi = mid;\n  }\n"
+     "  switch (lo & 3) {\n  case 0:\n    y[0] = 1.0f;\n    break;\n  default:\n    y[1] = (float)__popc(lo);\n  }\n}\n"},
 
     // 40: files and headers.
     {"40", "include", "#include <cuda_fp16.h>\n" K("")},
@@ -115,6 +158,10 @@ static const struct row {
     {"8", "state", H("template <int N> __device__ int axpy_count;")},
     {"8", "static-local", K("  static int calls; calls++;")},
     {"8", "state", K("  static __device__ int calls = 0, z; ") },
+    {"8", "state", K("  static int __device__ calls; calls++;")},
+    {"8", "state", K("  __device__ static int calls; calls++;")},
+    {"8", "static-local", H("struct axpy_s { static float cache[4]; };")},
+    {"8", NULL, H("struct axpy_s { static __device__ float one() { return 1; } static constexpr int k = 3; };")},
     {"8", "static-local", K("  KEEP int calls; calls++;")},
     {"8", NULL, K("  static constexpr int k = 4; i += k - 4;")},
     {"8", NULL, K("  static __shared__ int k; k = 0; i += k;")},
@@ -186,6 +233,8 @@ static const struct row {
     {"44", "elision", K("  /* rest of the kernel unchanged */")},
     {"44", "elision", K("  // ...")},
     {"44", "elision", K("  // same as before")},
+    {"44", "elision", K("  /* Unchanged. */")},
+    {"44", NULL, K("  // Same as the original tail, but four at a time.")},
     {"44", NULL, K("  // The index of the rest, which has n % 4 elements.")},
     {"44", NULL, K("  // Scale and add.")},
     {"44", "string", K("  const char *s = \"a text\";")},
@@ -228,6 +277,7 @@ static const struct row {
     {"47", "signature", "__global__ void axpy(int n, float a, const float4 *x, float *y)\n{ }\n"},
     {"47", "signature", "__global__ void axpy(int n, float a, const float *x, float **y)\n{ }\n"},
     {"47", "signature", "__global__ void axpy(int n, float a, const float *x, float *y, int z = 0)\n{ }\n"},
+    {"47", "signature", "__global__ void axpy(int n, float a, const float *x, float *y = nullptr)\n{ }\n"},
     {"47", "kernel", "__device__ void axpy(int n, float a, const float *x, float *y)\n{ }\n"},
     {"47", "kernel", "__global__ int axpy(int n, float a, const float *x, float *y)\n{ }\n"},
     {"47", "attribute", "__global__ void axpy(const __grid_constant__ int n, float a, const float *x, float *y)\n{ }\n"},

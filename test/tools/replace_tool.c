@@ -6,6 +6,7 @@
 // FILE between reading and replacing, as an editor would. --hold-ms: waits
 // there. Exit 0 written, 1 nothing to do, 2 refused.
 
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,6 +14,14 @@
 #include <unistd.h>
 
 #include "rewriter/rewriter.h"
+
+// As a main() does: what is half made goes, then the signal has its way.
+static void on_signal(int sig)
+{
+  kr_replace_cleanup();
+  signal(sig, SIG_DFL);
+  raise(sig);
+}
 
 int main(int argc, char **argv)
 {
@@ -44,6 +53,7 @@ int main(int argc, char **argv)
     kr_replace_sweep(path);
     return 0;
   }
+  signal(SIGTERM, on_signal);
   struct kr_err err = {""};
   struct kr_source src = {0}, fresh = {0};
   int rc = -1;

@@ -239,6 +239,14 @@ elif case == "inject":
                         "inject=fsync:error=EIO:when=2", tool, target, new], capture_output=True, text=True)
     refused(r, "is written, but its folder")
     expect(get(target) == NEW, "not written")
+    # A signal that is handled leaves nothing at all, and the status says it.
+    for call in ("write", "fchmod", "fsync", "rename"):
+        put(target, OLD)
+        r = subprocess.run(["strace", "-f", "-o", "/dev/null", "-e", "trace=" + call, "-e",
+                            "inject=%s:signal=SIGTERM:when=1" % call, tool, target, new])
+        expect(r.returncode in (-15, 143), "%s SIGTERM: exits %d" % (call, r.returncode))
+        expect(get(target) in (OLD, NEW), "%s SIGTERM: torn" % call)
+        alone()
     # Interrupted calls are repeated.
     for call in ("write", "fsync", "pread64"):
         put(target, OLD)
