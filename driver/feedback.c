@@ -47,25 +47,45 @@ static void tell_refusals(struct kr_bytes *out, const char *text)
   }
 }
 
-// Adds `by` to the line of each "variant.cu:LINE" and "variant.cu(LINE)" at
-// which it points: the code that was compiled lacks the block's first line.
+// Reads a line number of at most 6 digits; returns the offset behind it, or `at`.
+static size_t read_line_number(const char *text, size_t at, size_t len, unsigned *line)
+{
+  size_t end = at;
+  *line = 0;
+  while (end < len && end - at < 7 && text[end] >= '0' && text[end] <= '9')
+    *line = *line * 10 + (unsigned)(text[end++] - '0');
+  return end - at < 7 ? end : at;
+}
+
+// Adds `by` to the line of each "variant.cu:LINE" and "variant.cu(LINE)" and of
+// clang's margins ("    8 |"): the code that was compiled lacks the block's first line.
 static void tell_shifted(struct kr_bytes *out, const char *text, size_t len, unsigned by)
 {
   static const char name[] = "variant.cu";
   size_t n = sizeof name - 1, at = 0;
-  for (size_t i = 0; by && i + n + 1 < len; i++) {
-    if (memcmp(text + i, name, n) || (text[i + n] != ':' && text[i + n] != '('))
-      continue;
-    size_t digit = i + n + 1, end = digit;
-    unsigned line = 0;
-    while (end < len && end - digit < 7 && text[end] >= '0' && text[end] <= '9')
-      line = line * 10 + (unsigned)(text[end++] - '0');
-    if (end == digit)
-      continue;
-    kr_bytes_add(out, text + at, digit - at);
-    kr_bytes_addf(out, "%u", line + by);
-    at = end;
-    i = end - 1;
+  unsigned line;
+  for (size_t i = 0; by && i < len; i++) {
+    if (i + n + 1 < len && !memcmp(text + i, name, n) &&
+        (text[i + n] == ':' || text[i + n] == '(')) {
+      size_t digit = i + n + 1, end = read_line_number(text, digit, len, &line);
+      if (end == digit)
+        continue;
+      kr_bytes_add(out, text + at, digit - at);
+      kr_bytes_addf(out, "%u", line + by);
+      at = end;
+      i = end - 1;
+    } else if (i == 0 || text[i - 1] == '\n') {
+      size_t digit = i;
+      while (digit < len && text[digit] == ' ')
+        digit++;
+      size_t end = read_line_number(text, digit, len, &line);
+      if (end == digit || end + 1 >= len || memcmp(text + end, " |", 2))
+        continue;
+      kr_bytes_add(out, text + at, i - at);
+      kr_bytes_addf(out, "%*u", (int)(end - i), line + by);
+      at = end;
+      i = end;
+    }
   }
   kr_bytes_add(out, text + at, len - at);
 }

@@ -121,8 +121,8 @@ int judge_candidate(void *arg, const struct kr_candidate *cand, unsigned number,
   rc = kr_worker_judge_end(j->worker, v, err);
   if (facts)
     judge_environment(v, KR_STAGE_SCREEN, parser_err.text);
-  else if (screen.n)
-    judge_refuse(v, &screen);
+  else if (screen.n && v->status != KR_STATUS_COMPILE_ERROR)
+    judge_refuse(v, &screen); // of two that found it broken, the compiler is the one to hear
   kr_screen_release(&screen);
   kr_debug("verify", "judgement %u: %s at %s%s%s", number, kr_status_name(v->status),
            kr_stage_name(v->stage), v->log ? ": " : "", v->log ? v->log : "");

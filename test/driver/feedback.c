@@ -60,6 +60,9 @@ static void test_compile(void)
   variant.lines_before = 1;
   CHECK_STR(tell(&v), "it did not compile:\n```\nvariant.cu(10): error: no `x`\n  x = ?[1m1;\n"
                       "myvariant.cu.h:3: note\n```");
+  v.log = (char *)"variant.cu:9:3: error: no `x`\n    9 |   x = 1;\n      |   ^\n1 | 2\n12345678 |\n";
+  CHECK_STR(tell(&v), "it did not compile:\n```\nvariant.cu:10:3: error: no `x`\n   10 |   x = 1;\n"
+                      "      |   ^\n2 | 2\n12345678 |\n```");
   variant.lines_before = 0;
   // What the evaluator says may be told goes before its full log.
   v.told = (char *)"variant.cu:2: error: told\n";

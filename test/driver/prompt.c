@@ -182,7 +182,7 @@ static void test_terms(void)
   CHECK(strstr(p, "- `y` is written: n elements of float; it may point into `x`; it is compared with "
                   "tolerance 1e-3 + 1e-6.\n"));
   CHECK(strstr(p, "- `n % 4 == 0` always holds.\n- `k` is always 16 or 32.\n- `TILE` is 32.\n- It"));
-  CHECK(strstr(p, "- It is measured with n = 4096 (mn = 40 * n, original: 64.3 us); n = 7 (mn = 7). It "
+  CHECK(strstr(p, "- It is measured with n = 4096, a = 0.5 (mn = 40 * n, original: 64.3 us); n = 7 (mn = 7). It "
                   "must"));
   CHECK(strstr(p, "The code is for sm_80, sm_90.\n"));
   CHECK(strstr(p, "- The launch stays as it is (it is launched in other.cu too), so there is no "));
