@@ -45,8 +45,8 @@ struct kr_run_options {
 struct kr_run_result {
   enum kr_run_status status;
   char text[512]; // for all but OK: what happened, with block and thread where known
-  // Contents after the launch, one a buffer (NULL for a null pointer or an empty
-  // one); owned by the result.
+  // Contents after the launch, one a buffer; owned by the result. NULL for a null
+  // pointer, an empty buffer, and an `in` buffer that is as it was before.
   unsigned char **after;
   size_t n_buffers;
   bool gap_written; // poison beside a buffer was overwritten

@@ -188,7 +188,7 @@ static void compare_column(const struct column *c, const struct compare_input *q
 static bool input_unchanged(const struct kr_buffer *b, const unsigned char *after,
                             struct compare_result *out)
 {
-  if (!b->bytes || !memcmp(b->init, after, b->bytes))
+  if (!after || !b->bytes || !memcmp(b->init, after, b->bytes)) // NULL: seen by the back end
     return true;
   size_t at = 0;
   while (b->init[at] == after[at])

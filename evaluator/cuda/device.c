@@ -3,6 +3,7 @@
 #ifdef __GLIBC__
 #include <malloc.h>
 #endif
+#include <limits.h>
 #include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -93,6 +94,7 @@ CUresult device_wait(struct kr_device *dev, unsigned timeout_ms)
 // there and, unlike a memset, no line has to be written back later.
 // scrub: fills the shared memory of every multiprocessor, so that a kernel that
 // reads what it did not write does not find the last run's data.
+// differs, poisoned: whether memory is still what it was, without bringing it over.
 static const char tools_text[] =
     "extern \"C\" __global__ void kr_flush(const float4 *p, unsigned long long n, float *out)\n"
     "{\n"
@@ -111,6 +113,28 @@ static const char tools_text[] =
     "  for (unsigned i = threadIdx.x; i < words; i += blockDim.x)\n"
     "    p[i] = pattern ^ (i * 2654435761u & 0x00010000u);\n"
     "  __syncthreads();\n"
+    "}\n"
+    "#define AT (blockIdx.x * (unsigned long long)blockDim.x + threadIdx.x)\n"
+    "#define STEP ((unsigned long long)gridDim.x * blockDim.x)\n"
+    "extern \"C\" __global__ void kr_differs(const unsigned char *a, const unsigned char *b,\n"
+    "                                       unsigned long long n, unsigned *flag)\n"
+    "{\n"
+    "  bool differs = false;\n"
+    "  unsigned long long words = 0;\n"
+    "  if (!(((unsigned long long)a | (unsigned long long)b) & 3)) {\n"
+    "    words = n / 4;\n"
+    "    for (unsigned long long i = AT; i < words; i += STEP)\n"
+    "      differs |= ((const unsigned *)a)[i] != ((const unsigned *)b)[i];\n"
+    "  }\n"
+    "  for (unsigned long long i = 4 * words + AT; i < n; i += STEP) differs |= a[i] != b[i];\n"
+    "  if (differs) *flag = 1;\n"
+    "}\n"
+    "extern \"C\" __global__ void kr_poisoned(const unsigned char *p, unsigned long long n,\n"
+    "                                        unsigned poison, unsigned *flag)\n"
+    "{\n"
+    "  bool differs = false;\n"
+    "  for (unsigned long long i = AT; i < n; i += STEP) differs |= p[i] != poison;\n"
+    "  if (differs) *flag = 1;\n"
     "}\n";
 
 static int open_tools(struct kr_device *dev, struct kr_err *err)
@@ -137,11 +161,18 @@ static int open_tools(struct kr_device *dev, struct kr_err *err)
                    "kr_flush", err) ||
       device_check(dev, dev->cu->cuModuleGetFunction(&dev->scrub, dev->tools, "kr_scrub"),
                    "kr_scrub", err) ||
+      device_check(dev, dev->cu->cuModuleGetFunction(&dev->differs, dev->tools, "kr_differs"),
+                   "kr_differs", err) ||
+      device_check(dev, dev->cu->cuModuleGetFunction(&dev->poisoned, dev->tools, "kr_poisoned"),
+                   "kr_poisoned", err) ||
       device_check(dev,
                    dev->cu->cuFuncSetAttribute(dev->scrub,
                                                CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES,
                                                (int)dev->facts.shared_optin_bytes),
                    "shared memory", err))
+    goto out;
+  dev->flags = memory_take(dev, FLAGS_MAX * sizeof(unsigned), err);
+  if (!dev->flags)
     goto out;
   dev->flush_bytes = 2 * dev->facts.l2_bytes / 16 * 16;
   rc = 0;
@@ -230,8 +261,9 @@ static void cuda_close(struct kr_device *dev)
       memory_give(dev, dev->flush_memory);
     if (dev->tools)
       dev->cu->cuModuleUnload(dev->tools);
-    if (dev->done)
-      dev->cu->cuEventDestroy(dev->done);
+    for (int i = 0; i < 2; i++)
+      if (dev->half_done[i])
+        dev->cu->cuEventDestroy(dev->half_done[i]);
     if (dev->stream)
       dev->cu->cuStreamDestroy(dev->stream);
   }
@@ -276,15 +308,20 @@ static int open_context(struct kr_device *dev, int ordinal, struct kr_err *err)
                     cu->cuMemAddressReserve(&dev->nowhere, dev->granularity, dev->granularity, 0,
                                             0),
                     "cuMemAddressReserve", err) ||
+      libcuda_check(cu, cu->cuEventCreate(&dev->half_done[0], CU_EVENT_DISABLE_TIMING),
+                    "cuEventCreate", err) ||
+      libcuda_check(cu, cu->cuEventCreate(&dev->half_done[1], CU_EVENT_DISABLE_TIMING),
+                    "cuEventCreate", err) ||
       libcuda_check(cu, cu->cuMemHostAlloc(&staging, STAGING_BYTES, 0), "cuMemHostAlloc", err))
     return -1;
   dev->staging = staging;
 #ifdef __GLIBC__
-  // Every run brings its buffers back into memory of their own. By default such
-  // blocks are unmapped when freed, and faulting them in again costs four times
-  // the copy (seen: 4.3 against 0.9 ms for 8 MiB).
-  mallopt(M_MMAP_THRESHOLD, 32 << 20);
-  mallopt(M_TRIM_THRESHOLD, 1 << 30);
+  // Every run brings its buffers back into memory of their own. By default large
+  // blocks are mapped and unmapped one by one, and faulting them in costs many
+  // times the copy (seen: 300 ms for 256 MiB), so they come from the heap here,
+  // which keeps what was freed.
+  mallopt(M_MMAP_MAX, 0);
+  mallopt(M_TRIM_THRESHOLD, INT_MAX);
   mallopt(M_TOP_PAD, 64 << 20);
 #endif
   // No kernel may reserve part of L2 for itself; devices without it say so here.

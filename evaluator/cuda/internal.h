@@ -36,7 +36,7 @@ struct kr_device {
   CUdevice device;
   CUcontext context;
   CUstream stream;
-  CUevent done; // end of a launch, without time
+  CUevent half_done[2]; // of the staging memory's halves
   size_t granularity;
   unsigned timeout_ms;
   bool lost;
@@ -45,17 +45,18 @@ struct kr_device {
   size_t n_blocks, cap_blocks;
   struct cuda_region *regions;
   size_t n_regions, cap_regions;
+  CUdeviceptr flags;   // FLAGS_MAX words, for `differs` and `poisoned`
   CUdeviceptr nowhere; // reserved, never mapped: where empty buffers point
   unsigned char *staging; // page-locked, STAGING_BYTES
   // Kernels of our own.
   CUmodule tools;
-  CUfunction flush, scrub;
+  CUfunction flush, scrub, differs, poisoned;
   CUdeviceptr flush_memory; // 2 x L2
   size_t flush_bytes;
   struct kr_dataset *copied; // whose timing copies are resident; NULL
 };
 
-enum { STAGING_BYTES = 16 << 20 };
+enum { STAGING_BYTES = 16 << 20, FLAGS_MAX = 512 };
 
 struct kr_module {
   struct cuda_code code;
@@ -103,9 +104,17 @@ void memory_trim(struct kr_device *dev);
 struct cuda_region *region_take(struct kr_device *dev, size_t size, struct kr_err *err);
 void region_give(struct cuda_region *r);
 void memory_close(struct kr_device *dev);
+// Host memory for what is brought back; free() gives it back.
+void *memory_host(size_t size);
 // Copies through page-locked memory.
 int memory_upload(struct kr_device *dev, CUdeviceptr to, const void *from, size_t size,
                   struct kr_err *err);
+// Sets word `flag` of dev->flags to 1 where two ranges differ, or where a range
+// holds another byte than `poison`. Put into the stream; sizes of 0 do nothing.
+int memory_flag_differs(struct kr_device *dev, CUdeviceptr a, CUdeviceptr b, size_t size,
+                        unsigned flag, struct kr_err *err);
+int memory_flag_poison(struct kr_device *dev, CUdeviceptr at, size_t size, unsigned char poison,
+                       unsigned flag, struct kr_err *err);
 int memory_download(struct kr_device *dev, void *to, CUdeviceptr from, size_t size,
                     struct kr_err *err);
 

@@ -62,6 +62,7 @@
   F(cuGraphDestroy)                                                                                \
   F(cuEventCreate)                                                                                 \
   F(cuEventDestroy)                                                                                \
+  F(cuEventQuery)                                                                                  \
   F(cuEventRecord)                                                                                 \
   F(cuEventElapsedTime)
 

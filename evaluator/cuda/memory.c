@@ -2,6 +2,7 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 
 #include "../base/mem.h"
 
@@ -191,16 +192,82 @@ int memory_upload(struct kr_device *dev, CUdeviceptr to, const void *from, size_
   return 0;
 }
 
+void *memory_host(size_t size)
+{
+  enum { HUGE_PAGE = 2 << 20 };
+  if (size < 2 * HUGE_PAGE)
+    return kr_xmalloc(size ? size : 1);
+  void *p = aligned_alloc(HUGE_PAGE, (size + HUGE_PAGE - 1) / HUGE_PAGE * HUGE_PAGE);
+  if (!p)
+    return kr_xmalloc(size); // which ends the program
+  madvise(p, size, MADV_HUGEPAGE); // a wish; small pages do too
+  return p;
+}
+
+int memory_flag_differs(struct kr_device *dev, CUdeviceptr a, CUdeviceptr b, size_t size,
+                        unsigned flag, struct kr_err *err)
+{
+  unsigned long long n = size;
+  CUdeviceptr word = dev->flags + flag * sizeof(unsigned);
+  void *params[] = {&a, &b, &n, &word};
+  unsigned blocks = (unsigned)(size / 4096 < 4096 ? size / 4096 + 1 : 4096);
+  if (!size)
+    return 0;
+  return device_check(dev,
+                      dev->cu->cuLaunchKernel(dev->differs, blocks, 1, 1, 256, 1, 1, 0,
+                                              dev->stream, params, NULL),
+                      "cannot compare buffers", err);
+}
+
+int memory_flag_poison(struct kr_device *dev, CUdeviceptr at, size_t size, unsigned char poison,
+                       unsigned flag, struct kr_err *err)
+{
+  unsigned long long n = size;
+  unsigned byte = poison;
+  CUdeviceptr word = dev->flags + flag * sizeof(unsigned);
+  void *params[] = {&at, &n, &byte, &word};
+  unsigned blocks = (unsigned)(size / 4096 < 4096 ? size / 4096 + 1 : 4096);
+  if (!size)
+    return 0;
+  return device_check(dev,
+                      dev->cu->cuLaunchKernel(dev->poisoned, blocks, 1, 1, 256, 1, 1, 0,
+                                              dev->stream, params, NULL),
+                      "cannot look at the gaps", err);
+}
+
+static CUresult wait_half(struct kr_device *dev, int half)
+{
+  double start = device_now_ms();
+  CUresult r;
+  while ((r = dev->cu->cuEventQuery(dev->half_done[half])) == CUDA_ERROR_NOT_READY)
+    if (device_now_ms() - start > 60000)
+      break;
+  return r;
+}
+
+// One half of the staging memory is filled while the other is emptied.
 int memory_download(struct kr_device *dev, void *to, CUdeviceptr from, size_t size,
                     struct kr_err *err)
 {
-  for (size_t at = 0; at < size; at += STAGING_BYTES) {
-    size_t n = size - at < STAGING_BYTES ? size - at : STAGING_BYTES;
-    if (device_check(dev, dev->cu->cuMemcpyDtoHAsync(dev->staging, from + at, n, dev->stream),
-                     "cannot copy from the GPU", err) ||
-        device_check(dev, device_wait(dev, 60000), "cannot copy from the GPU", err))
-      return -1;
-    memcpy((char *)to + at, dev->staging, n);
+  enum { HALF = STAGING_BYTES / 2 };
+  size_t chunks = (size + HALF - 1) / HALF;
+  for (size_t k = 0; k <= chunks; k++) {
+    if (k < chunks) {
+      size_t at = k * HALF, n = size - at < HALF ? size - at : HALF;
+      if (device_check(dev,
+                       dev->cu->cuMemcpyDtoHAsync(dev->staging + k % 2 * HALF, from + at, n,
+                                                  dev->stream),
+                       "cannot copy from the GPU", err) ||
+          device_check(dev, dev->cu->cuEventRecord(dev->half_done[k % 2], dev->stream),
+                       "cuEventRecord", err))
+        return -1;
+    }
+    if (k > 0) {
+      size_t at = (k - 1) * HALF, n = size - at < HALF ? size - at : HALF;
+      if (device_check(dev, wait_half(dev, (k - 1) % 2), "cannot copy from the GPU", err))
+        return -1;
+      memcpy((char *)to + at, dev->staging + (k - 1) % 2 * HALF, n);
+    }
   }
   return 0;
 }

@@ -12,7 +12,7 @@
 // Every buffer has a mapping of its own with unmapped memory on both sides, so
 // an access past the side where the buffer ends (or starts) faults at once,
 // exact to one element. What of the mapping is not buffer is filled with poison
-// and compared afterwards, byte for byte, so writes on the other side are found
+// and looked at afterwards, byte for byte, so writes on the other side are found
 // too.
 
 bool run_launch_is_empty(const struct kr_launch *l)
@@ -151,35 +151,51 @@ static int fill(struct kr_device *dev, const struct kr_dataset *d, size_t i,
                       "cannot clone a buffer", err);
 }
 
-static bool all_poison(const unsigned char *p, size_t n, unsigned char poison)
+// Looks, on the device, at what of the mappings is not buffer and at the buffers
+// that must not change, and brings the others over.
+static int fetch(struct kr_device *dev, struct kr_dataset *d, const struct placed *placed,
+                 const CUdeviceptr *bases, unsigned char poison, struct kr_run_result *result,
+                 struct kr_err *err)
 {
-  return !n || (p[0] == poison && !memcmp(p, p + 1, n - 1));
-}
-
-// Brings the whole mapping over, keeps the buffer and looks at the rest.
-static int fetch(struct kr_device *dev, const struct kr_buffer *b, const struct placed *p,
-                 unsigned char poison, unsigned char **after, bool *dirty, struct kr_err *err)
-{
-  *after = kr_xmalloc(b->bytes);
-  *dirty = false;
-  size_t size = p->region->size, end = p->lead + b->bytes;
-  for (size_t at = 0; at < size; at += STAGING_BYTES) {
-    size_t n = size - at < STAGING_BYTES ? size - at : STAGING_BYTES;
-    if (device_check(dev,
-                     dev->cu->cuMemcpyDtoHAsync(dev->staging, p->region->addr + at, n,
-                                                dev->stream),
-                     "cannot copy from the GPU", err) ||
-        device_check(dev, device_wait(dev, 60000), "cannot copy from the GPU", err))
+  const struct kr_instance *in = d->in;
+  // For buffer i: word 2i, something beside it was written; 2i + 1, it changed.
+  unsigned flags[FLAGS_MAX] = {0};
+  size_t used = 2 * in->n_buffers * sizeof *flags;
+  if (2 * in->n_buffers > FLAGS_MAX)
+    return kr_err_set(err, "more than %d buffers are not supported by the cuda back end",
+                      FLAGS_MAX / 2);
+  if (used && device_check(dev, dev->cu->cuMemsetD8Async(dev->flags, 0, used, dev->stream),
+                           "cannot look at the gaps", err))
+    return -1;
+  for (size_t i = 0; i < in->n_buffers; i++) {
+    const struct placed *p = &placed[i];
+    const struct kr_buffer *b = &in->buffers[i];
+    if (!p->region)
+      continue;
+    size_t end = p->lead + b->bytes;
+    if (memory_flag_poison(dev, p->region->addr, p->lead, poison, 2 * (unsigned)i, err) ||
+        memory_flag_poison(dev, p->region->addr + end, p->region->size - end, poison,
+                           2 * (unsigned)i, err) ||
+        (b->role == KR_IN && d->buffers[i].pristine &&
+         memory_flag_differs(dev, bases[i], d->buffers[i].pristine, b->bytes,
+                             2 * (unsigned)i + 1, err)))
       return -1;
-    // [at, at + n) falls into lead, buffer and tail.
-    size_t stop = at + n;
-    size_t lead = p->lead <= at ? 0 : (p->lead < stop ? p->lead : stop) - at;
-    size_t tail = end >= stop ? 0 : stop - (end > at ? end : at);
-    if (!all_poison(dev->staging, lead, poison) ||
-        !all_poison(dev->staging + n - tail, tail, poison))
-      *dirty = true;
-    if (lead + tail < n)
-      memcpy(*after + (at + lead - p->lead), dev->staging + lead, n - lead - tail);
+  }
+  if (memory_download(dev, flags, dev->flags, used, err))
+    return -1;
+  for (size_t i = 0; i < in->n_buffers; i++) {
+    const struct kr_buffer *b = &in->buffers[i];
+    if (!placed[i].region)
+      continue;
+    if (flags[2 * i] && !result->gap_written) {
+      result->gap_written = true;
+      result->gap_buffer = i;
+    }
+    if (b->role == KR_IN && d->buffers[i].pristine && !flags[2 * i + 1])
+      continue;
+    result->after[i] = memory_host(b->bytes);
+    if (memory_download(dev, result->after[i], bases[i], b->bytes, err))
+      return -1;
   }
   return 0;
 }
@@ -266,18 +282,9 @@ int run_once(struct kr_device *dev, struct kr_module *m, struct kr_dataset *d,
     goto out;
   result->n_buffers = in->n_buffers;
   result->after = kr_xcalloc(in->n_buffers + 1, sizeof *result->after);
-  for (size_t i = 0; i < in->n_buffers; i++) {
-    bool dirty = false;
-    if (!placed[i].region)
-      continue;
-    if (fetch(dev, &in->buffers[i], &placed[i], o->poison, &result->after[i], &dirty, err)) {
-      rc = -1;
-      goto out;
-    }
-    if (dirty && !result->gap_written) {
-      result->gap_written = true;
-      result->gap_buffer = i;
-    }
+  if (fetch(dev, d, placed, bases, o->poison, result, err)) {
+    rc = -1;
+    goto out;
   }
   kr_debug("verify", "a run: prepare and launch %.2f, launch %.2f, fetch %.2f ms",
            prepared - begin, result->wall_ms, device_now_ms() - prepared);

@@ -39,6 +39,7 @@ enum {
   WARM_BATCHES = 3
 };
 static const double LONG_LAUNCH_US = 2000; // from here on single launches
+static const double WARM_BATCH_US = 500;
 static const double AT_ONCE_MS = 20;       // GPU work put into the stream before waiting
 static const size_t SHADOW_MAX = (size_t)1 << 30;
 
@@ -432,8 +433,12 @@ static int compare_doubles(const void *a, const void *b)
 // The same launch over and over on one copy.
 static int run_warm(struct timing *t, const struct batch *cold, double *out, struct kr_err *err)
 {
+  // Enough to bury what an event costs, and not more.
+  double enough = WARM_BATCH_US / (t->once_us > 1 ? t->once_us : 1);
   struct batch b = {.m = cold->m, .launch = cold->launch, .copies = cold->copies, .warm = true,
-                    .launches = t->once_us < LONG_LAUNCH_US ? WARM_LAUNCHES : 2};
+                    .launches = enough > WARM_LAUNCHES ? WARM_LAUNCHES
+                                : enough < 2           ? 2
+                                                       : (unsigned)enough};
   double us[WARM_BATCHES];
   int rc = -1;
   batch_capture(t->dev, &b);
@@ -476,7 +481,7 @@ static int run_kept(struct timing *t, const struct batch *b, const struct kr_tim
     const struct kr_buffer *buffer = &in->buffers[i];
     if (!has_memory(buffer) || buffer->role == KR_IN)
       continue;
-    (*out)[i] = kr_xmalloc(buffer->bytes);
+    (*out)[i] = memory_host(buffer->bytes);
     if (memory_download(t->dev, (*out)[i], c->bases[copy * in->n_buffers + i], buffer->bytes,
                         err))
       return -1;
