@@ -363,6 +363,55 @@ static void geo_coverage(struct case_env *v, const struct asm_geo *g, int64_t bl
   kr_bytes_release(&divisor);
 }
 
+// What the marker says of a launch must be so where a site shows it: a version
+// proved under another geometry than the program's is not proved.
+static bool geo_as_launched(struct case_env *v, const struct asm_geo *g, const char *what,
+                            const char *text, const struct kr_psite *site, int64_t value)
+{
+  struct kr_expr_error error = {0};
+  struct kr_value there;
+  int64_t i;
+  bool ok = true;
+  // `sms` has a value of the device's, which is not known here.
+  if (!g->written || !text || strstr(g->text, "sms"))
+    return true;
+  struct kr_expr *e = kr_expr_parse(text, strlen(text), &error);
+  if (e && !env_raw(v, e, &there, &error) && !kr_value_as_int(there, &i) && i != value) {
+    char say[512];
+    snprintf(say, sizeof say, "the launch at line %u has %s %lld (`%.200s`), not %lld",
+             site->line, what, (long long)i, text, (long long)value);
+    ok = case_fail(v, g->written->at, say);
+  }
+  kr_expr_free(e);
+  return ok;
+}
+
+static bool case_as_launched(struct case_env *v, const int64_t grid[3], const int64_t block[3],
+                             int64_t shared)
+{
+  static const char *const grids[] = {"grid.x", "grid.y", "grid.z"};
+  static const char *const blocks[] = {"block.x", "block.y", "block.z"};
+  const struct assembly *a = v->a;
+  bool ok = true;
+  for (size_t s = 0; s < a->k->n_sites; s++) {
+    const struct kr_psite *site = &a->k->sites[s];
+    for (int d = 0; d < 3; d++) {
+      // A dimension that one of the two leaves out is 1.
+      const struct asm_geo *g = a->grid[d].e ? &a->grid[d] : &a->grid[0];
+      const struct asm_geo *b = a->block[d].e ? &a->block[d] : &a->block[0];
+      ok &= geo_as_launched(v, g, grids[d], site->grid[0] && !site->grid[d] ? "1" : site->grid[d],
+                            site, grid[d]);
+      ok &= geo_as_launched(v, b, blocks[d],
+                            site->block[0] && !site->block[d] ? "1" : site->block[d], site,
+                            block[d]);
+    }
+    const char *none = site->shared_text ? NULL : "0";
+    ok &= geo_as_launched(v, &a->shared, "shared memory", site->shared ? site->shared : none, site,
+                          shared);
+  }
+  return ok;
+}
+
 static bool case_launch(struct case_env *v)
 {
   static const int64_t block_max[3] = {1024, 1024, 64};
@@ -394,7 +443,7 @@ static bool case_launch(struct case_env *v)
   }
   for (int d = 0; d < 3; d++)
     geo_coverage(v, &a->grid[d], grid[d], block);
-  return true;
+  return case_as_launched(v, grid, block, shared);
 }
 
 // --- sections ---

@@ -130,16 +130,28 @@ static bool launch_from_site(struct assembly *a)
     const char *what = need_grid && !s->grid[0]    ? "grid"
                        : need_block && !s->block[0] ? "block"
                                                     : "shared";
-    bool sms = strstr(s->geometry_error, "multiProcessorCount") != NULL;
-    return asm_fail(a, launch_place(a, s), "cannot read the %s at line %u: %s; add %s(…)%s", what,
-                    s->line, s->geometry_error, what, sms ? ", perhaps in terms of `sms`" : "");
+    const char *text = what[0] == 'g'   ? s->grid_text
+                       : what[0] == 'b' ? s->block_text
+                                        : s->shared_text;
+    // The sentence is about the first part that could not be read.
+    const char *named = strstr(s->geometry_error, "cannot read the ");
+    bool other = named && strncmp(named + 16, what, strlen(what));
+    char *why = !other ? kr_xstrdup(s->geometry_error)
+                       : kr_xasprintf("cannot read the %s at line %u: `%s`",
+                                      what[0] == 's' ? "shared memory size" : what, s->line,
+                                      text ? text : "?");
+    bool sms = strstr(why, "multiProcessorCount") != NULL;
+    asm_fail(a, launch_place(a, s), "%s; add %s(…)%s", why, what,
+             sms ? ", perhaps in terms of `sms`" : "");
+    free(why);
+    return false;
   }
   const struct kr_psite *first = &k->sites[0];
   for (size_t i = 1; i < k->n_sites; i++)
     if (!launch_agrees(a, first, &k->sites[i]))
       return asm_fail(a, asm_marker_place(a),
                       "`%s` is launched with different geometry at lines %u and %u; a case for each "
-                      "is not there yet: add grid(…) and block(…)",
+                      "is not there yet",
                       k->name, first->line, k->sites[i].line);
   a->site = first;
   for (size_t d = 0; d < 3; d++) {

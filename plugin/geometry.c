@@ -1192,8 +1192,14 @@ void geometry_read(struct tu *tu, CXCursor kernel, const struct kr_pkernel *k, C
     }
     if (!rc && !texts[0]) // dim3() is one block
       texts[0] = kr_xstrdup("1");
-    if (rc)
-      geometry_error(&g, what[part], site);
+    if (!rc)
+      continue;
+    // The other parts stay: the marker may give just this one.
+    geometry_error(&g, what[part], site);
+    for (int i = 0; i < 3; i++) {
+      free(texts[i]);
+      texts[i] = NULL;
+    }
   }
   if (clang_Cursor_getNumArguments(config) > 2) {
     CXCursor arg = clang_Cursor_getArgument(config, 2);
@@ -1202,14 +1208,5 @@ void geometry_read(struct tu *tu, CXCursor kernel, const struct kr_pkernel *k, C
     g.followed = false;
     if (tu_span(tu, arg, &at) && !(site->shared = geometry_print(&g, arg)))
       geometry_error(&g, "shared memory size", site);
-  }
-  if (site->geometry_error) {
-    for (int i = 0; i < 3; i++) {
-      free(site->grid[i]);
-      free(site->block[i]);
-      site->grid[i] = site->block[i] = NULL;
-    }
-    free(site->shared);
-    site->shared = NULL;
   }
 }

@@ -89,7 +89,8 @@ struct kr_psite {
   // The geometry in the kernel's own scalar parameters and constants, read from
   // the site's expressions: parameters stand for the argument expressions,
   // locals of one assignment and dim3 objects are followed. Each is source text
-  // of the expression language. NULL with `geometry_error` when it cannot be read.
+  // of the expression language. A part that cannot be read is NULL, and
+  // `geometry_error` tells of the first such part.
   char *grid[3], *block[3], *shared; // missing dimensions are NULL and mean 1 (shared: 0); owned
   char *geometry_error;              // names the expression; owned
 };

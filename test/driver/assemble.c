@@ -260,6 +260,7 @@ static void fills_and_ranges_are_kept(void)
   struct fixture f;
   axpy(&f, "// kevin: optimize let(n = 64) in(x[-2 : n + 4] = {normal(0, 1), null}) "
            "inout(y[n] = i % 3) compare(tol(1e-3, 1e-6)) min_speedup(1.1) block(64) grid(sms)");
+  f.k.n_sites = 0;
   end(&f);
   CHECK_STR(f.told.data, "");
   CHECK_INT(f.rc, 0);
@@ -315,6 +316,7 @@ static void constants_are_wanted_and_used(void)
   CHECK_STR(w.names[1], "sizeof(float)");
   CHECK_STR(w.names[2], "HI");
   assemble_wants_release(&w);
+  f.sites[0].shared = f.sites[0].shared_text = "4 * 256";
   constant(&f, "TILE", 32);
   constant(&f, "sizeof(float)", 4);
   constant(&f, "HI", 9);
@@ -381,7 +383,7 @@ static void launch_is_fixed_for_a_reason(void)
   end(&f);
   CHECK_STR(f.c.tunable_why, "the size of `y` hangs on the geometry");
   done(&f);
-  axpy(&f, "// kevin: optimize let(n = 64, work = 4 * n) data(*[n]) grid(work)");
+  axpy(&f, "// kevin: optimize let(n = 64, work = n / 64) data(*[n]) grid(work)");
   end(&f);
   CHECK_STR(f.c.tunable_why, "`work` of the geometry is no parameter of the kernel");
   done(&f);
@@ -559,7 +561,7 @@ static void geometry_that_cannot_be_read(void)
   const char *marker = "// kevin: optimize let(n = 64) data(*[n])";
   axpy(&f, marker);
   f.sites[0].grid[0] = NULL;
-  f.sites[0].geometry_error = "`prop.multiProcessorCount * 2`";
+  f.sites[0].geometry_error = "cannot read the grid at line 9: `prop.multiProcessorCount * 2`";
   end(&f);
   CHECK_STR(f.told.data,
             "k.cu:2:1: error: cannot read the grid at line 9: `prop.multiProcessorCount * 2`; add "
@@ -569,11 +571,21 @@ static void geometry_that_cannot_be_read(void)
   // The marker gives what the site does not.
   axpy(&f, "// kevin: optimize let(n = 64) data(*[n]) grid(2 * sms)");
   f.sites[0].grid[0] = NULL;
-  f.sites[0].geometry_error = "`prop.multiProcessorCount * 2`";
+  f.sites[0].geometry_error = "cannot read the grid at line 9: `prop.multiProcessorCount * 2`";
   end(&f);
   CHECK_STR(f.told.data, "");
   CHECK_STR(f.c.geometry.grid[0], "2 * sms");
   CHECK_STR(f.c.geometry.block[0], "256");
+  done(&f);
+  // Of two parts the one that is still missing is told.
+  axpy(&f, "// kevin: optimize let(n = 64) data(*[n]) grid(2 * sms)");
+  f.sites[0].grid[0] = f.sites[0].block[0] = NULL;
+  f.sites[0].block_text = "threads()";
+  f.sites[0].geometry_error = "cannot read the grid at line 9: `prop.multiProcessorCount * 2`";
+  end(&f);
+  CHECK_STR(f.told.data,
+            "k.cu:2:1: error: cannot read the block at line 9: `threads()`; add block(…)\n"
+            "  " AXPY "  ^~~\n");
   done(&f);
   axpy(&f, marker);
   f.k.n_sites = 0;
@@ -589,7 +601,7 @@ static void geometry_that_cannot_be_read(void)
   end(&f);
   CHECK_STR(f.told.data,
             "k.cu:1:4: error: `axpy` is launched with different geometry at lines 9 and 20; a "
-            "case for each is not there yet: add grid(…) and block(…)\n"
+            "case for each is not there yet\n"
             "  // kevin: optimize let(n = 64) data(*[n])\n"
             "     ^~~~~\n");
   done(&f);
@@ -603,14 +615,35 @@ static void geometry_that_cannot_be_read(void)
   done(&f);
 }
 
+static void the_marker_must_say_what_is_launched(void)
+{
+  axpy_says("// kevin: optimize let(n = {256, 1000}) data(*[n]) block(128) grid(n / 100)",
+            "k.cu:1:68: error: the launch at line 9 has grid.x 1 (`ceil_div(n, 256)`), not 2, in "
+            "the case n = 256\n"
+            "  // kevin: optimize let(n = {256, 1000}) data(*[n]) block(128) grid(n / 100)\n"
+            "                                                                     ^~~~~~~\n"
+            "k.cu:1:58: error: the launch at line 9 has block.x 256 (`256`), not 128, in the case "
+            "n = 256\n"
+            "  // kevin: optimize let(n = {256, 1000}) data(*[n]) block(128) grid(n / 100)\n"
+            "                                                           ^~~\n");
+  axpy_says("// kevin: optimize let(n = {256, 1000}) data(*[n]) block(256) grid(1 + (n - 1) / 256)",
+            "");
+  axpy_says("// kevin: optimize let(n = 256) data(*[n]) grid(1, 2)",
+            "k.cu:1:52: error: the launch at line 9 has grid.y 1 (`1`), not 2, in the case n = "
+            "256\n"
+            "  // kevin: optimize let(n = 256) data(*[n]) grid(1, 2)\n"
+            "                                                     ^\n");
+}
+
 static void notes_come_with_a_contract(void)
 {
   struct fixture f;
-  axpy(&f, "// kevin: optimize let(n = 1000001) data(*[n]) grid((n + 255) / 256) block(256)");
+  axpy(&f, "// kevin: optimize let(n = 1000001) data(*[n]) grid((n + 255) / 256)");
   end(&f);
   CHECK_STR(f.told.data, "");
   done(&f);
   axpy(&f, "// kevin: optimize let(n = 1000001) data(*[n]) grid(n / 256) block(256)");
+  f.k.n_sites = 0;
   end(&f);
   CHECK_INT(f.rc, 0);
   CHECK_STR(f.told.data,
@@ -758,6 +791,7 @@ int main(void)
   numbers_that_do_not_work();
   cases_that_are_none_or_too_many();
   geometry_that_cannot_be_read();
+  the_marker_must_say_what_is_launched();
   notes_come_with_a_contract();
   subscripts_need_limits();
   types_that_are_not_there_yet();
