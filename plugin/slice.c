@@ -159,17 +159,19 @@ static bool slice_reach_header(struct slice *s, CXCursor d, CXFile file)
   }
   char *name = tu_take(clang_getCursorSpelling(top));
   char *path = tu_file_name(file);
+  const char *base = strrchr(path, '/');
   bool ok = true;
   // What the compiler brings by itself NVRTC has as well, but for namespace std.
   bool clang_own = !strncmp(path, s->tu->resource_dir, strlen(s->tu->resource_dir));
   if (!name[0] || name[0] == '(' || !strncmp(name, "operator", 8))
     ok = true;
+  else if (in_std && base && !strcmp(base, "/type_traits"))
+    std_add_trait(&s->std, name);
   else if (in_std || !header->toolkit)
     ok = std_add(&s->std, name, in_std) || !strncmp(name, "__", 2) || (clang_own && !in_std);
   else if (header->toolkit && !header->implicit)
     ok = false;
   if (!ok) {
-    const char *base = strrchr(path, '/');
     char *full = kr_xasprintf("%s%s", in_std ? "std::" : "", name);
     char *shown = kr_xasprintf("<%s>", base ? base + 1 : path);
     slice_miss(s, full, shown);

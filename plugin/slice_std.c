@@ -187,21 +187,6 @@ static const char *const std_math[] = {
 static const char *const std_mixed[] = {"atan2", "copysign", "fdim",      "fmax",     "fmin",
                                         "fmod",  "hypot",    "nextafter", "remainder"};
 
-// Names of <type_traits> are many: all of it is lifted by name.
-static const char *const std_traits[] = {
-    "is_same",        "is_same_v",      "enable_if",      "enable_if_t",  "conditional",
-    "conditional_t",  "is_integral",    "is_integral_v",  "is_floating_point",
-    "is_floating_point_v", "is_signed", "is_signed_v",    "is_unsigned",  "is_unsigned_v",
-    "is_arithmetic",  "is_arithmetic_v", "is_pointer",    "is_pointer_v", "is_const",
-    "remove_const",   "remove_const_t", "remove_reference", "remove_reference_t", "remove_cv",
-    "remove_cv_t",    "remove_pointer", "remove_pointer_t", "decay",      "decay_t",
-    "make_signed",    "make_signed_t",  "make_unsigned",  "make_unsigned_t", "integral_constant",
-    "bool_constant",  "true_type",      "false_type",     "is_void",      "is_void_v",
-    "is_base_of",     "is_base_of_v",   "is_convertible", "is_convertible_v", "is_trivially_copyable",
-    "is_trivially_copyable_v", "underlying_type", "underlying_type_t", "void_t", "is_enum", "is_enum_v",
-    "is_class",       "add_const",      "add_const_t",    "alignment_of", "aligned_storage", "rank",
-    "extent",         "invoke_result",  "invoke_result_t", "common_type", "common_type_t"};
-
 static const struct std_word *std_find(const char *name)
 {
   for (size_t i = 0; i < sizeof std_words / sizeof *std_words; i++)
@@ -256,11 +241,18 @@ bool std_add(struct std_use *u, const char *name, bool in_std)
   const struct std_word *w = std_find(full);
   if (!w && in_std && std_find(name) && std_find(name)->kind != STD_MACRO)
     w = std_find(name); // std::size_t, std::int32_t, std::abs
-  if (!w && !std_is_math(name) && !(in_std && STD_IN(std_traits, name)))
+  if (!w && !std_is_math(name))
     return false;
   // A global function that CUDA has too needs nothing; its mixtures may.
   std_note(u, full);
   return true;
+}
+
+void std_add_trait(struct std_use *u, const char *name)
+{
+  char full[256];
+  snprintf(full, sizeof full, "std::%s", name);
+  std_note(u, full);
 }
 
 bool std_add_macro(struct std_use *u, const char *name)

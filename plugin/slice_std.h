@@ -17,6 +17,8 @@ struct std_use {
 
 // Notes a use. False when no slice can have that name (`std::vector`).
 bool std_add(struct std_use *u, const char *name, bool in_std);
+// Notes a name of <type_traits>, all of which libcu++ has.
+void std_add_trait(struct std_use *u, const char *name);
 // Notes a macro (INT_MAX, M_PI, assert); false when it is none known here.
 bool std_add_macro(struct std_use *u, const char *name);
 void std_release(struct std_use *u);
