@@ -3,7 +3,6 @@
 #include "rewriter.h"
 
 #include <stdlib.h>
-#include <unistd.h>
 
 #include "../evaluator/base/mem.h"
 
@@ -17,14 +16,9 @@ static char *baseline_path(const char *root, struct kr_hash hash)
 int kr_baseline_store(const char *root, const void *data, size_t len, struct kr_hash *out,
                       struct kr_err *err)
 {
-  static const char attributes[] = "baselines/* -text -diff\nledger text eol=lf\n";
   struct kr_hash hash = kr_hash_of(data, len);
   char *path = baseline_path(root, hash);
-  char *attributes_path = kr_xasprintf("%s/.kevin/.gitattributes", root);
   int rc = kr_replace_path(path, data, len, 0666, err);
-  if (rc >= 0 && access(attributes_path, F_OK))
-    rc = kr_replace_path(attributes_path, attributes, sizeof attributes - 1, 0666, err);
-  free(attributes_path);
   free(path);
   if (rc < 0)
     return -1;

@@ -344,6 +344,16 @@ static int entry_order(const void *pa, const void *pb)
   return compare_keys(a->file, a->kernel, a->signature, b->file, b->kernel, b->signature);
 }
 
+static unsigned max_line(const struct kr_ledger_entry *a, const struct kr_ledger_entry *b)
+{
+  return a->line > b->line ? a->line : b->line;
+}
+
+static unsigned min_line(const struct kr_ledger_entry *a, const struct kr_ledger_entry *b)
+{
+  return a->line < b->line ? a->line : b->line;
+}
+
 static int ledger_parse(struct kr_ledger *l, const char *path, const char *text, size_t len,
                         struct kr_err *err)
 {
@@ -374,7 +384,7 @@ static int ledger_parse(struct kr_ledger *l, const char *path, const char *text,
     }
     if (!n)
       continue;
-    struct kr_ledger_entry e = {0};
+    struct kr_ledger_entry e = {.line = number};
     const char *wrong = entry_read(&e, line, n);
     if (wrong) {
       entry_release(&e);
@@ -389,8 +399,10 @@ static int ledger_parse(struct kr_ledger *l, const char *path, const char *text,
     qsort(l->entries, l->n, sizeof *l->entries, entry_order);
     for (size_t i = 1; i < l->n; i++) {
       if (!entry_order(&l->entries[i - 1], &l->entries[i]))
-        return kr_err_set(err, "%s: two entries for %s in %s; keep one of the lines", path,
-                          l->entries[i].kernel, l->entries[i].file);
+        return kr_err_set(err, "%s:%u: a second entry for %s in %s, whose first is in line %u; keep "
+                               "one of the lines, or neither",
+                          path, max_line(&l->entries[i - 1], &l->entries[i]), l->entries[i].kernel,
+                          l->entries[i].file, min_line(&l->entries[i - 1], &l->entries[i]));
     }
   }
   return 0;
@@ -467,11 +479,17 @@ static int ledger_make(void *arg, const char *old, size_t old_len, struct kr_byt
 
 int kr_ledger_save(struct kr_ledger *l, struct kr_err *err)
 {
+  // No `merge=union`: it would keep the old line of a kernel that both sides changed.
+  static const char attributes[] = "baselines/* -text -diff\nledger text eol=lf\n";
   if (!l->n_changed)
     return 0;
   char *path = ledger_path(l->root);
+  char *attributes_path = kr_xasprintf("%s/.kevin/.gitattributes", l->root);
   struct ledger_merge m = {l, path};
   int rc = replace_update(path, 0666, ledger_make, &m, err);
+  if (rc >= 0 && access(attributes_path, F_OK))
+    rc = kr_replace_path(attributes_path, attributes, sizeof attributes - 1, 0666, err);
+  free(attributes_path);
   free(path);
   if (rc < 0)
     return -1;

@@ -168,6 +168,7 @@ struct kr_ledger_entry {
   size_t n_deps;
   enum kr_outcome outcome;
   char *tool, *backend, *gpu; // "kevin-rewrite 0.1.0", "cuda", "NVIDIA H200 sm_90"
+  unsigned line;              // where it was read; private
 };
 
 struct kr_ledger_key {
@@ -191,7 +192,8 @@ char *kr_ledger_root(const char *path);
 int kr_ledger_load(struct kr_ledger *l, const char *root, struct kr_err *err);
 // Lays what was put and removed over what the file holds by now, under its
 // lock, so that two runs lose nothing of each other's. Nothing changed: nothing
-// is written.
+// is written. The first time `.kevin/.gitattributes` is made as well, so that git
+// hands baselines back byte for byte.
 int kr_ledger_save(struct kr_ledger *l, struct kr_err *err);
 void kr_ledger_release(struct kr_ledger *l);
 const struct kr_ledger_entry *kr_ledger_find(const struct kr_ledger *l, const char *file,
@@ -201,8 +203,6 @@ void kr_ledger_put(struct kr_ledger *l, struct kr_ledger_entry *entry);
 void kr_ledger_remove(struct kr_ledger *l, const char *file, const char *kernel,
                       const char *signature);
 
-// Also makes `.kevin/.gitattributes` where there is none, so that git hands
-// baselines back byte for byte.
 int kr_baseline_store(const char *root, const void *data, size_t len, struct kr_hash *out,
                       struct kr_err *err);
 // Fails when the bytes do not match the hash. The caller releases `out`.

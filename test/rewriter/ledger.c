@@ -147,7 +147,7 @@ int main(int argc, char **argv)
   load_fails("kevin-ledger 1\na%00\tk\t-" REST, "ledger:2: cannot read the file");
   load_fails("kevin-ledger 1\na\tk\t-\tkept\t" H "\t" H "\t" H "\t" H "\t-\tt\tc\tg\tx\n", "ledger:2: cannot read the dependencies");
   load_fails("kevin-ledger 1\na\tk\t-\tkept\t" H "\t" H "\t" H "\t" H "\t-\tt\tc\tg\t-\tmore\n", "ledger:2: cannot read the number of fields");
-  load_fails("kevin-ledger 1\nb\tk\t-" REST "a\tk\t-" REST "b\tk\t-" REST, "two entries for k in b");
+  load_fails("kevin-ledger 1\nb\tk\t-" REST "a\tk\t-" REST "b\tk\t-" REST, "ledger:4: a second entry for k in b, whose first is in line 2");
   load_fails("kevin-ledger 1\n<<<<<<< HEAD\na\tk\t-" REST "=======\nb\tk\t-" REST ">>>>>>> other\n",
              "ledger:2: a merge left its conflict marker here");
   // Nor is a broken one written over.
