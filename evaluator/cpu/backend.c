@@ -2,6 +2,7 @@
 
 #include <errno.h>
 #include <limits.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -39,11 +40,13 @@ struct kr_module {
   int64_t shared_limit;
 };
 
+enum { CPU_PASSES = 2 }; // threads forward, threads reversed
+
 struct kr_dataset {
   const struct kr_instance *in;
-  int fd;
-  struct kr_job *job; // the mapped job file
-  size_t bytes;
+  int fd[CPU_PASSES];
+  struct kr_job *job[CPU_PASSES]; // the mapped job files
+  size_t bytes;                   // of each
 };
 
 enum { CPU_TIMEOUT_MS = 10000, CPU_COMPILE_MS = 40000 };
@@ -310,10 +313,12 @@ static void cpu_dataset_free(struct kr_device *dev, struct kr_dataset *d)
   (void)dev;
   if (!d)
     return;
-  if (d->job)
-    munmap(d->job, d->bytes);
-  if (d->fd >= 0)
-    close(d->fd);
+  for (int i = 0; i < CPU_PASSES; i++) {
+    if (d->job[i])
+      munmap(d->job[i], d->bytes);
+    if (d->fd[i] >= 0)
+      close(d->fd[i]);
+  }
   free(d);
 }
 
@@ -325,25 +330,28 @@ static int cpu_load(struct kr_device *dev, const struct kr_instance *in, struct 
                       KR_MAX_BUFFERS);
   struct kr_dataset *d = kr_xcalloc(1, sizeof *d);
   d->in = in;
-  d->bytes = cpu_pages(sizeof *d->job);
+  d->fd[0] = d->fd[1] = -1;
+  d->bytes = cpu_pages(sizeof **d->job);
   for (size_t i = 0; i < in->n_buffers; i++)
     d->bytes += in->buffers[i].null ? 0 : cpu_pages(in->buffers[i].bytes);
-  d->fd = memfd_create("job", MFD_CLOEXEC);
   if (d->bytes > dev->facts.memory_bytes) {
     kr_err_set(err, "the buffers take %zu MiB, more than this machine can spare",
                d->bytes >> 20);
     goto failed;
   }
-  if (d->fd < 0 || ftruncate(d->fd, (off_t)d->bytes)) {
-    kr_err_errno(err, "cannot make %zu MiB of memory for buffers", d->bytes >> 20);
-    goto failed;
+  for (int i = 0; i < CPU_PASSES; i++) {
+    d->fd[i] = memfd_create("job", MFD_CLOEXEC);
+    if (d->fd[i] < 0 || ftruncate(d->fd[i], (off_t)d->bytes)) {
+      kr_err_errno(err, "cannot make %zu MiB of memory for buffers", d->bytes >> 20);
+      goto failed;
+    }
+    void *p = mmap(NULL, d->bytes, PROT_READ | PROT_WRITE, MAP_SHARED, d->fd[i], 0);
+    if (p == MAP_FAILED) {
+      kr_err_errno(err, "cannot map %zu MiB of buffers", d->bytes >> 20);
+      goto failed;
+    }
+    d->job[i] = p;
   }
-  void *p = mmap(NULL, d->bytes, PROT_READ | PROT_WRITE, MAP_SHARED, d->fd, 0);
-  if (p == MAP_FAILED) {
-    kr_err_errno(err, "cannot map %zu MiB of buffers", d->bytes >> 20);
-    goto failed;
-  }
-  d->job = p;
   *out = d;
   return 0;
 failed:
@@ -382,20 +390,20 @@ struct cpu_layout {
 
 // Everything a run starts from, written anew: nothing of an earlier run stays.
 static int cpu_prepare(struct kr_dataset *d, const struct kr_run_options *o, unsigned timeout_ms,
-                       bool reversed, struct cpu_layout *lay, struct kr_err *err)
+                       int pass, struct cpu_layout *lay, struct kr_err *err)
 {
   const struct kr_instance *in = d->in;
   const struct kr_contract *c = in->contract;
-  struct kr_job *job = d->job;
+  struct kr_job *job = d->job[pass];
   memset(job, 0, sizeof *job);
   job->version = KR_IMAGE_VERSION;
-  job->reversed = reversed;
+  job->reversed = pass == 1;
   memcpy(job->grid, o->launch.grid, sizeof job->grid);
   memcpy(job->block, o->launch.block, sizeof job->block);
   job->shared_bytes = o->launch.shared_bytes;
   job->cpu_seconds = timeout_ms / 1000 + 2;
   job->file_bytes = d->bytes;
-  job->noise = in->seed * 2 + reversed + o->poison;
+  job->noise = in->seed * 2 + (uint64_t)pass + o->poison;
   if (getrandom(&job->nonce, sizeof job->nonce, 0) != sizeof job->nonce)
     return kr_err_errno(err, "no random numbers");
   job->nonce |= 1;
@@ -544,17 +552,34 @@ static bool cpu_launch_refused(const struct kr_module *m, const struct kr_launch
   return true;
 }
 
-static int cpu_run_once(struct kr_device *dev, struct kr_module *m, struct kr_dataset *d,
-                        const struct cpu_layout *lay, unsigned timeout_ms,
-                        struct kr_run_result *r, struct kr_err *err)
+// One of the two runs, in a thread of its own when there are both.
+struct cpu_pass {
+  struct kr_device *dev;
+  struct kr_module *m;
+  struct kr_dataset *d;
+  int index;
+  unsigned timeout_ms;
+  struct cpu_layout lay;
+  struct kr_run_result r; // status and text
+  struct kr_err err;
+  double wall_ms;
+  int rc;
+};
+
+static void *cpu_pass_run(void *arg)
 {
+  struct cpu_pass *p = arg;
   char *argv[] = {(char *)"kevin-simt", NULL};
-  struct child child = {.program = dev->simt, .argv = argv, .in = -1, .fd3 = d->fd, .fd4 = m->fd,
-                        .timeout_ms = timeout_ms};
-  if (child_run(&child, err))
-    return -1;
-  return report_end(d->job, &m->image, d->in, lay->data, child.status, child.late, timeout_ms, r,
-                    err);
+  struct child child = {.program = p->dev->simt, .argv = argv, .in = -1,
+                        .fd3 = p->d->fd[p->index], .fd4 = p->m->fd,
+                        .timeout_ms = p->timeout_ms};
+  double start = cpu_now_ms();
+  p->rc = child_run(&child, &p->err);
+  p->wall_ms = cpu_now_ms() - start;
+  if (!p->rc)
+    p->rc = report_end(p->d->job[p->index], &p->m->image, p->d->in, p->lay.data, child.status,
+                       child.late, p->timeout_ms, &p->r, &p->err);
+  return NULL;
 }
 
 static int cpu_run(struct kr_device *dev, struct kr_module *m, struct kr_dataset *d,
@@ -566,29 +591,48 @@ static int cpu_run(struct kr_device *dev, struct kr_module *m, struct kr_dataset
   unsigned timeout_ms = options->timeout_ms ? options->timeout_ms : dev->timeout_ms;
   if (cpu_launch_refused(m, l, r))
     return 0;
-  struct cpu_layout *lay = kr_xcalloc(1, sizeof *lay);
   bool empty = !l->grid[0] || !l->grid[1] || !l->grid[2];
-  bool twice = !(m->image.flags & KR_IMAGE_UNORDERED) &&
+  bool twice = !empty && !(m->image.flags & KR_IMAGE_UNORDERED) &&
                (uint64_t)l->block[0] * l->block[1] * l->block[2] > 1;
-  int rc = -1;
-  for (int pass = 0; pass < (twice && !empty ? 2 : 1); pass++) {
-    if (cpu_prepare(d, options, timeout_ms, pass == 1, lay, err))
+  int n = twice ? 2 : 1, rc = -1;
+  struct cpu_pass *passes = kr_xcalloc(CPU_PASSES, sizeof *passes);
+  for (int i = 0; i < n; i++) {
+    passes[i].dev = dev;
+    passes[i].m = m;
+    passes[i].d = d;
+    passes[i].index = i;
+    passes[i].timeout_ms = timeout_ms;
+    if (cpu_prepare(d, options, timeout_ms, i, &passes[i].lay, err))
       goto out;
-    double start = cpu_now_ms();
-    if (!empty && cpu_run_once(dev, m, d, lay, timeout_ms, r, err))
+  }
+  if (!empty) {
+    pthread_t other;
+    bool threaded = twice && !pthread_create(&other, NULL, cpu_pass_run, &passes[1]);
+    cpu_pass_run(&passes[0]);
+    if (threaded)
+      pthread_join(other, NULL);
+    else if (twice)
+      cpu_pass_run(&passes[1]);
+  }
+  r->wall_ms = passes[0].wall_ms;
+  for (int i = 0; i < n; i++) {
+    if (passes[i].rc) {
+      if (err)
+        *err = passes[i].err;
       goto out;
-    if (pass == 0)
-      r->wall_ms = cpu_now_ms() - start;
+    }
+    r->status = passes[i].r.status;
+    memcpy(r->text, passes[i].r.text, sizeof r->text);
     if (r->status != KR_RUN_OK)
       break;
-    if (pass == 0)
-      cpu_take(d, lay, options->poison, r);
+    if (i == 0)
+      cpu_take(d, &passes[0].lay, options->poison, r);
     else
-      cpu_compare(d, lay, r);
+      cpu_compare(d, &passes[1].lay, r);
   }
   rc = 0;
 out:
-  free(lay);
+  free(passes);
   return rc;
 }
 
