@@ -43,7 +43,7 @@ void outcome_line(const struct outcome *out, bool written, struct kr_bytes *b)
   kr_bytes_addf(b, "%s:%u: %s: ", t->in->src.path, t->kernel->line, t->kernel->qualified);
   switch (out->state) {
   case OUTCOME_OPEN:
-    kr_bytes_adds(b, "not tried");
+    kr_bytes_addf(b, "not tried%s%s", out->why ? ": " : "", out->why ? out->why : "");
     break;
   case OUTCOME_FRESH:
     kr_bytes_adds(b, "tried before, nothing changed (--again tries it once more)");

@@ -22,7 +22,7 @@ static unsigned refine_turns(const struct refine_options *o)
 unsigned refine_calls(const struct refine_options *o)
 {
   unsigned long long all = (unsigned long long)refine_trajectories(o) * refine_turns(o);
-  if (o->max_calls && all > o->max_calls)
+  if (all > o->max_calls)
     return o->max_calls;
   return all > 1u << 30 ? 1u << 30 : (unsigned)all;
 }
@@ -255,7 +255,7 @@ int refine_run(const struct refine *r, struct refine_result *result, struct kr_e
         rc = kr_err_set(&why, "kernel `%s`: interrupted", event.kernel);
         goto out;
       }
-      if (o->max_calls && result->calls >= o->max_calls) {
+      if (result->calls >= o->max_calls) {
         result->end = REFINE_MAX_CALLS;
         kr_err_set(&why, "kernel `%s`: --max-calls is used up after %u of %u turns", event.kernel,
                    (event.trajectory - 1) * event.turns + event.turn - 1,

@@ -1,6 +1,7 @@
 #ifndef DRIVER_REFINE_H
 #define DRIVER_REFINE_H
 
+#include <limits.h>
 #include <signal.h>
 #include <stdbool.h>
 #include <stddef.h>
@@ -14,9 +15,11 @@
 // a reply, a variant, a judgement and what is told of it. Serial refinement
 // first: a trajectory is run to its end before the next begins.
 
+#define REFINE_NO_LIMIT UINT_MAX
+
 struct refine_options {
   unsigned trajectories, turns; // 0: 4 each
-  unsigned max_calls;           // replies that may still be asked for; 0: no limit
+  unsigned max_calls;           // replies that may still be asked for; REFINE_NO_LIMIT
   const volatile sig_atomic_t *stop; // NULL: never interrupted
 };
 

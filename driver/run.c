@@ -29,6 +29,9 @@ struct run {
   bool can_time;
   uint64_t seed;
   unsigned calls;
+  // What the model's server said that no other kernel can change: a key that is
+  // not accepted, a budget that is spent. Nothing is asked after it.
+  struct kr_err refused;
 };
 
 static bool run_stopped(const struct run *r)
@@ -308,6 +311,14 @@ static void run_kernel(struct run *r, struct outcome *out)
       .worker = r->worker,
       .can_time = r->can_time,
       .seed = r->seed};
+  if (r->refused.text[0]) {
+    outcome_fail(out, OUTCOME_FAILED, r->refused.text);
+    return;
+  }
+  if (o->max_calls_given && r->calls >= o->max_calls) {
+    out->why = kr_xstrdup("--max-calls is used up");
+    return; // not tried: no later run may take it for tried
+  }
   talk_progress("%s: running the original", t->kernel->qualified);
   if (judge_open(&j, &setup, &err)) {
     outcome_fail(out, OUTCOME_FAILED, err.text);
@@ -329,12 +340,14 @@ static void run_kernel(struct run *r, struct outcome *out)
       .event_arg = &watch,
       .options = {.trajectories = o->trajectories,
                   .turns = o->turns,
-                  .max_calls = o->max_calls_given ? o->max_calls - r->calls : 0,
+                  .max_calls = o->max_calls_given ? o->max_calls - r->calls : REFINE_NO_LIMIT,
                   .stop = r->stop}};
   int rc = refine_run(&refine, &out->refined, &err);
   out->have_refined = true;
   r->calls += out->refined.calls;
   bool gave_up = rc && out->refined.end != REFINE_INTERRUPTED;
+  if (out->refined.failure == MODEL_REFUSED || out->refined.failure == MODEL_BUDGET)
+    r->refused = err;
   if (out->refined.end == REFINE_INTERRUPTED || run_stopped(r))
     outcome_fail(out, OUTCOME_FAILED, "interrupted");
   else if (gave_up && !out->refined.n_finalists)

@@ -213,7 +213,7 @@ int main(int argc, char **argv)
       .judge_arg = verdicts,
       .event = on_event,
       .options = {number(argc, argv, "trajectories", 1), number(argc, argv, "turns", 4),
-                  number(argc, argv, "max-calls", 0), &stop},
+                  number(argc, argv, "max-calls", REFINE_NO_LIMIT), &stop},
   };
   rc = refine_run(&r, &result, &err) ? 3 : 0;
   report(&result);
