@@ -78,6 +78,14 @@ static struct kr_parse_request session_request(struct session *s)
                                    .n_flags = s->contract.n_flags};
 }
 
+// A slice is a file of its own here, whose lines are its own.
+static void add_without_lines(struct kr_bytes *out, const char *text)
+{
+  for (; *text; text += strcspn(text, "\n"), text += *text == '\n')
+    if (strncmp(text, "#line ", 6))
+      kr_bytes_addf(out, "%.*s\n", (int)strcspn(text, "\n"), text);
+}
+
 // Takes a contract: parses its slice, opens the evaluator.
 static int session_contract(struct session *s, const char *json, size_t len, uint64_t seed,
                             struct kr_err *err)
@@ -98,7 +106,9 @@ static int session_contract(struct session *s, const char *json, size_t len, uin
   s->number = 0;
   struct kr_bytes text;
   kr_bytes_init(&text, KR_BYTES_DEFAULT_MAX);
-  kr_bytes_addf(&text, "%s\n%s\n%s", c.before, c.code, c.after);
+  add_without_lines(&text, c.before);
+  kr_bytes_addf(&text, "%s\n", c.code);
+  add_without_lines(&text, c.after);
   kr_source_from_text(&s->source, c.file ? c.file : "contract.cu", text.data, text.len);
   kr_bytes_release(&text);
   struct kr_parse_request req = session_request(s);

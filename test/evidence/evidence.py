@@ -2,7 +2,7 @@
 """One kernel, four replies, a GPU: are the right ones taken and the others turned
 away for the right reason?
 
-  evidence.py NAME SOURCE KERNEL WORK [--run ARG...] [--flags FLAG...]
+  evidence.py NAME SOURCE KERNEL WORK [--run=ARGS] [--flags=FLAGS]
 
 NAME is a folder beside this script with wrong.md, slow.md and honest.md; the
 copy is made of the original itself. SOURCE is copied to the folder WORK (with
@@ -15,6 +15,7 @@ import argparse
 import json
 import os
 import re
+import shlex
 import shutil
 import subprocess
 import sys
@@ -46,9 +47,10 @@ def main():
     ap.add_argument("source")
     ap.add_argument("kernel")
     ap.add_argument("work")
-    ap.add_argument("--run", nargs="*", default=[])
-    ap.add_argument("--flags", nargs="*", default=[])
+    ap.add_argument("--run", default="", help="arguments of the program, as one string")
+    ap.add_argument("--flags", default="", help="compiler flags, as one string")
     args = ap.parse_args()
+    args.run, args.flags = shlex.split(args.run), shlex.split(args.flags)
     case = os.path.join(here, args.name)
     tool = shutil.which("kevin-rewrite") or fail("kevin-rewrite is not on PATH")
     nvcc = shutil.which("nvcc") or "/usr/local/cuda/bin/nvcc"

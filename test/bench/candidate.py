@@ -1,0 +1,90 @@
+#!/usr/bin/env python3
+"""What a candidate costs on a warm worker: screen + compile + check + search
+timing of an elementwise kernel on 1 Mi floats, through kevin-eval.
+
+  candidate.py [--n=40] [--evaluator=cuda]
+
+Each request is a different right variant. Prints median, 90th percentile and the
+worst in ms, what the evaluator spent on which stage, and the device. Exits 1 when
+a variant was not found right, or the median is above 150 ms on a GPU.
+"""
+import argparse
+import json
+import os
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+
+SOURCE = """// kevin: optimize let(n = 1 << 20) data(*[n])
+static __global__ void saxpy(int n, float a, const float *x, float *y)
+{
+  int i = blockIdx.x * blockDim.x + threadIdx.x;
+  if (i < n)
+    y[i] = a * x[i] + y[i];
+}
+void launch(int n, float a, const float *x, float *y) { saxpy<<<(n + 255) / 256, 256>>>(n, a, x, y); }
+"""
+
+VARIANT = """// launch: grid(ceil_div(n, %(per)d)) block(%(block)d)
+static __global__ void saxpy(int n, float a, const float *x, float *y)
+{
+  int first = blockIdx.x * %(per)d + threadIdx.x;
+#pragma unroll
+  for (int k = 0; k < %(steps)d; k++) {
+    int i = first + k * %(block)d;
+    if (i < n)
+      y[i] = a * x[i] + y[i];
+  }
+}
+"""
+
+
+def main():
+    ap = argparse.ArgumentParser()
+    ap.add_argument("--n", type=int, default=40)
+    ap.add_argument("--evaluator", default="cuda")
+    args = ap.parse_args()
+    with tempfile.TemporaryDirectory() as d:
+        path = os.path.join(d, "saxpy.cu")
+        with open(path, "w") as f:
+            f.write(SOURCE)
+        listed = subprocess.run(["kevin-rewrite", "--list", "--format=json", path], capture_output=True, text=True)
+        contract = json.loads(listed.stdout)["kernels"][0]["contract"]
+        device = subprocess.run(["kevin-rewrite", "--version"], capture_output=True, text=True).stdout
+        p = subprocess.Popen(["kevin-eval", "--evaluator=" + args.evaluator], stdin=subprocess.PIPE,
+                             stdout=subprocess.PIPE, text=True)
+        walls, verdicts, first = [], [], 0.0
+        for i in range(args.n + 1):
+            block, steps = 32 * (1 + i % 32), 1 + i // 4
+            code = VARIANT % {"block": block, "steps": steps, "per": block * steps}
+            req = {"id": i, "code": code, "seed": "7"}
+            if i == 0:
+                req["contract"] = contract
+            start = time.monotonic()
+            p.stdin.write(json.dumps(req) + "\n")
+            p.stdin.flush()
+            answer = json.loads(p.stdout.readline())
+            wall = 1e3 * (time.monotonic() - start)
+            if answer.get("verdict", {}).get("status") != "ok":
+                print("request %d: %s" % (i, json.dumps(answer)[:600]))
+                return 1
+            if i == 0:
+                first = wall
+            else:
+                walls.append(wall)
+                verdicts.append(answer["verdict"])
+        p.stdin.close()
+        p.wait()
+    walls.sort()
+    stage = lambda key: statistics.median(v.get(key, 0) for v in verdicts)
+    print("%d candidates, 1 Mi floats elementwise, warm worker (the first, with the original: %.0f ms)" % (len(walls), first))
+    print("median %.0f ms, p90 %.0f ms, worst %.0f ms" % (statistics.median(walls), walls[int(0.9 * len(walls))], walls[-1]))
+    print("of the median in the worker: compile %.0f, check %.0f, time %.0f ms" %
+          (stage("compile_ms"), stage("check_ms"), stage("time_ms")))
+    print(device.strip().split("\n")[-1])
+    return 1 if args.evaluator == "cuda" and statistics.median(walls) > 150 else 0
+
+
+sys.exit(main())
