@@ -96,7 +96,7 @@ CXCursor macros_around(const struct macros *m, CXFile file, size_t offset)
   for (size_t i = 0; file && i < m->n_defs; i++) {
     const struct macro *d = &m->defs[i];
     if (offset >= d->at.offset && offset < d->at.offset + d->at.length &&
-        clang_File_isEqual(file, d->file))
+        tu_same_file(file, d->file))
       return d->cursor;
   }
   return clang_getNullCursor();

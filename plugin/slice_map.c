@@ -124,7 +124,7 @@ size_t map_file_of(struct map *m, CXFile file)
   if (file && file == m->last_file)
     return m->last_index;
   for (size_t i = 0; i < m->n_files; i++)
-    if (m->files[i].file == file || clang_File_isEqual(m->files[i].file, file)) {
+    if (m->files[i].file == file || tu_same_file(m->files[i].file, file)) {
       m->last_file = file;
       m->last_index = i;
       return i;
@@ -135,7 +135,7 @@ size_t map_file_of(struct map *m, CXFile file)
 size_t map_header_of(struct map *m, CXFile file)
 {
   for (size_t i = 0; i < m->n_headers; i++)
-    if (m->headers[i].file == file || clang_File_isEqual(m->headers[i].file, file))
+    if (m->headers[i].file == file || tu_same_file(m->headers[i].file, file))
       return i;
   return MAP_NONE;
 }
@@ -263,7 +263,7 @@ static bool map_from_macro(CXSourceLocation at)
   unsigned eo = 0, so = 0;
   clang_getExpansionLocation(at, &ef, NULL, NULL, &eo);
   clang_getSpellingLocation(at, &sf, NULL, NULL, &so);
-  return eo != so || (ef && sf && !clang_File_isEqual(ef, sf));
+  return eo != so || (ef && sf && !tu_same_file(ef, sf));
 }
 
 // Widens [begin, end) until its parentheses match: an end in a macro's argument
@@ -304,7 +304,7 @@ static bool map_extent(struct map *m, CXCursor cursor, size_t *file, size_t *beg
   CXFile fa = NULL, fb = NULL;
   tu_place(from, &fa, begin);
   tu_place(to, &fb, end);
-  if (!fa || !fb || !clang_File_isEqual(fa, fb))
+  if (!fa || !fb || !tu_same_file(fa, fb))
     return false;
   *file = map_file_of(m, fa);
   if (*file == MAP_NONE || *end < *begin)

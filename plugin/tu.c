@@ -369,9 +369,24 @@ void tu_place(CXSourceLocation at, CXFile *file, size_t *offset)
   *offset = o;
 }
 
+bool tu_same_file(CXFile a, CXFile b)
+{
+  CXFileUniqueID id;
+  if (!a || !b || !clang_File_isEqual(a, b))
+    return false;
+  // Buffers that stand for files which do not exist all have the same identity, none.
+  if (!clang_getFileUniqueID(a, &id) && (id.data[0] || id.data[1]))
+    return true;
+  char *x = tu_take(clang_getFileName(a)), *y = tu_take(clang_getFileName(b));
+  bool same = !strcmp(x, y);
+  free(x);
+  free(y);
+  return same;
+}
+
 bool tu_is_main(const struct tu *tu, CXFile file)
 {
-  return file && tu->file && clang_File_isEqual(file, tu->file);
+  return tu_same_file(file, tu->file);
 }
 
 bool tu_in_main(const struct tu *tu, CXCursor cursor)
@@ -389,7 +404,7 @@ bool tu_extent(CXCursor cursor, CXFile *file, struct kr_span *out)
   size_t begin, end;
   tu_place(clang_getRangeStart(range), &first, &begin);
   tu_place(clang_getRangeEnd(range), &last, &end);
-  if (!first || !last || !clang_File_isEqual(first, last) || end < begin)
+  if (!first || !last || !tu_same_file(first, last) || end < begin)
     return false;
   *file = first;
   out->offset = begin;

@@ -71,6 +71,8 @@ void tu_close(struct tu *tu);
 // Where text is really spelt (macro arguments at the call, macro bodies at the
 // expansion, as clang_getFileLocation tells). `*file` is NULL for built-in text.
 void tu_place(CXSourceLocation at, CXFile *file, size_t *offset);
+// One file, however it is spelt.
+bool tu_same_file(CXFile a, CXFile b);
 bool tu_is_main(const struct tu *tu, CXFile file);
 bool tu_in_main(const struct tu *tu, CXCursor cursor); // its location
 // The extent of a cursor in the main file. False when it begins or ends elsewhere.
