@@ -97,25 +97,37 @@ static int outcome_edits(const struct outcome *out, struct kr_hash body, struct 
 static int all_edits(struct file_write *w, const struct kr_hash *bodies, struct kr_edits *all,
                      struct kr_err *err)
 {
+  int rc = -1;
+  struct kr_edits *ones = kr_xcalloc(w->n, sizeof *ones);
   w->n_put = 0;
   for (size_t i = 0; i < w->n; i++) {
     struct outcome *out = &w->outcomes[i];
-    struct kr_edits one = {0};
     struct kr_err why = {""};
     if (out->state != OUTCOME_REWRITTEN)
       continue;
-    kr_bytes_reset(&w->undo[i]);
-    if (outcome_edits(out, bodies[i], &one, &why) ||
-        kr_undo_make(&one, &w->in->src, &w->undo[i], &why)) {
+    if (outcome_edits(out, bodies[i], &ones[i], &why)) {
       outcome_fail(out, OUTCOME_FAILED, why.text);
-    } else {
-      for (size_t k = 0; k < one.n; k++)
-        kr_edits_add(all, one.items[k].offset, one.items[k].length, one.items[k].text);
-      w->n_put++;
+      kr_edits_release(&ones[i]);
+      continue;
     }
-    kr_edits_release(&one);
+    for (size_t k = 0; k < ones[i].n; k++)
+      kr_edits_add(all, ones[i].items[k].offset, ones[i].items[k].length, ones[i].items[k].text);
+    w->n_put++;
   }
-  return kr_edits_finish(all, err);
+  if (kr_edits_finish(all, err))
+    goto out;
+  // Each kernel's way back, told from the file as all of them leave it.
+  for (size_t i = 0; i < w->n; i++) {
+    kr_bytes_reset(&w->undo[i]);
+    if (ones[i].n && kr_undo_make_among(&ones[i], all, &w->in->src, &w->undo[i], err))
+      goto out;
+  }
+  rc = 0;
+out:
+  for (size_t i = 0; i < w->n; i++)
+    kr_edits_release(&ones[i]);
+  free(ones);
+  return rc;
 }
 
 // A second input with other bytes and all else the same, scanned.

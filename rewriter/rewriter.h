@@ -91,6 +91,10 @@ struct kr_hash kr_body_hash(const struct kr_source *src, size_t offset, const ch
 // raw bytes that were there and those that came. `edits` are finished.
 int kr_undo_make(const struct kr_edits *edits, const struct kr_source *src, struct kr_bytes *out,
                  struct kr_err *err);
+// The same for some of the edits that are made together: `all` of one source,
+// finished, `edits` among them. Each part can then be taken back by itself.
+int kr_undo_make_among(const struct kr_edits *edits, const struct kr_edits *all,
+                       const struct kr_source *src, struct kr_bytes *out, struct kr_err *err);
 // The edits that take them back from `now`, byte for byte; elsewhere the file
 // may have changed. Returns 1 with a sentence when what was written is no
 // longer there as it was written, -1 when the blob cannot be read.

@@ -54,51 +54,78 @@ static size_t context_right(const char *text, size_t at, size_t limit, size_t wa
   return n;
 }
 
-int kr_undo_make(const struct kr_edits *edits, const struct kr_source *src, struct kr_bytes *out,
-                 struct kr_err *err)
+// Is `e` among `edits`?
+static bool is_among(const struct kr_edits *edits, const struct kr_edit *e)
+{
+  for (size_t i = 0; i < edits->n; i++) {
+    const struct kr_edit *o = &edits->items[i];
+    if (o->offset == e->offset && o->length == e->length && !strcmp(o->text, e->text))
+      return true;
+  }
+  return false;
+}
+
+static size_t written_length(const struct kr_edit *e, const struct kr_source *src)
+{
+  size_t n = 0, newline = e->raw ? 1 : strlen(kr_source_newline_at(src, e->offset));
+  for (const char *p = e->text; *p; p++)
+    n += *p == '\n' ? newline : 1;
+  return n;
+}
+
+int kr_undo_make_among(const struct kr_edits *edits, const struct kr_edits *all,
+                       const struct kr_source *src, struct kr_bytes *out, struct kr_err *err)
 {
   struct kr_bytes now;
   kr_bytes_init(&now, KR_SOURCE_MAX);
-  if (kr_edits_apply(edits, src, &now, err)) {
+  if (kr_edits_apply(all, src, &now, err)) {
     kr_bytes_release(&now);
     return -1;
   }
   kr_bytes_adds(out, undo_head);
   size_t old_at = 0, new_at = 0;
-  for (size_t i = 0; i < edits->n;) {
+  for (size_t i = 0; i < all->n;) {
+    const struct kr_edit *e = &all->items[i];
+    bool ours = is_among(edits, e);
+    size_t begin = e->offset, end = begin + e->length, new_len = written_length(e, src), j = i + 1;
     // Edits that touch are one: an insertion has no bytes by which to find it.
-    size_t j = i, begin = edits->items[i].offset, end = begin, grown = 0;
-    do {
-      const struct kr_edit *e = &edits->items[j];
+    for (; j < all->n && all->items[j].offset <= end + 8 && is_among(edits, &all->items[j]) == ours; j++) {
+      e = &all->items[j];
+      new_len += e->offset - end + written_length(e, src);
       end = e->offset + e->length;
-      for (const char *p = e->text; *p; p++)
-        grown += *p == '\n' ? strlen(kr_source_newline_at(src, e->offset)) : 1;
-      j++;
-    } while (j < edits->n && edits->items[j].offset <= end + 8 && (grown += edits->items[j].offset - end, 1));
+    }
     new_at += begin - old_at;
-    size_t new_len = grown, old_len = end - begin;
-    size_t next_old = j < edits->n ? edits->items[j].offset : src->len;
+    size_t next_old = j < all->n ? all->items[j].offset : src->len;
     // Little context, so that edits nearby do no harm; more where it is not enough.
-    size_t left, right, ordinal, count = 0;
-    for (size_t want = UNDO_CONTEXT; want <= 16 * UNDO_CONTEXT && count != 1; want *= 2) {
+    size_t left = 0, right = 0, ordinal = 0, count = 0;
+    for (size_t want = UNDO_CONTEXT; ours && want <= 16 * UNDO_CONTEXT && count != 1; want *= 2) {
       bool line = want == UNDO_CONTEXT;
       left = context_left(src->data, begin, old_at, want, line);
       right = context_right(src->data, end, next_old, want, line);
       count = count_before(now.data, now.len, now.data + new_at - left, left + new_len + right,
                            new_at - left, &ordinal);
     }
-    kr_bytes_addf(out, "%zu %zu %zu %zu %zu %zu\n", count, ordinal, left, old_len, new_len, right);
-    kr_bytes_add(out, src->data + begin - left, left);
-    kr_bytes_add(out, src->data + begin, old_len);
-    kr_bytes_add(out, now.data + new_at, new_len);
-    kr_bytes_add(out, src->data + end, right);
-    kr_bytes_addc(out, '\n');
+    if (ours) {
+      size_t old_len = end - begin;
+      kr_bytes_addf(out, "%zu %zu %zu %zu %zu %zu\n", count, ordinal, left, old_len, new_len, right);
+      kr_bytes_add(out, src->data + begin - left, left);
+      kr_bytes_add(out, src->data + begin, old_len);
+      kr_bytes_add(out, now.data + new_at, new_len);
+      kr_bytes_add(out, src->data + end, right);
+      kr_bytes_addc(out, '\n');
+    }
     old_at = end;
     new_at += new_len;
     i = j;
   }
   kr_bytes_release(&now);
   return out->toobig ? kr_err_set(err, "%s: its baseline is too large", src->path) : 0;
+}
+
+int kr_undo_make(const struct kr_edits *edits, const struct kr_source *src, struct kr_bytes *out,
+                 struct kr_err *err)
+{
+  return kr_undo_make_among(edits, edits, src, out, err);
 }
 
 int kr_undo_edits(const void *blob, size_t len, const struct kr_source *now, struct kr_edits *out,
