@@ -55,7 +55,11 @@ static bool take_leaves(struct assembly *a)
       *out = (struct asm_leaf){.param = p, .leaf = leaf};
       out->path = leaf->path[0] ? kr_xasprintf("%s.%s", p->name, leaf->path) : kr_xstrdup(p->name);
       out->binding = asm_binding_find(a->m, out->path, NULL);
-      if (leaf->kind == KR_SCALAR_OPAQUE || leaf->kind == KR_SCALAR_VOID)
+      // An integer to the compiler, an object to the driver.
+      if (strstr(p->type_name, "cudaTextureObject_t") ||
+          strstr(p->type_name, "cudaSurfaceObject_t"))
+        ok = asm_fail(a, p->at, "texture and surface objects (`%s`) are not there yet", out->path);
+      else if (leaf->kind == KR_SCALAR_OPAQUE || leaf->kind == KR_SCALAR_VOID)
         ok = asm_fail(a, p->at, "parameter `%s` of type %s is not there yet", out->path,
                       p->type_name);
     }

@@ -112,6 +112,9 @@ static bool launch_from_site(struct assembly *a)
   const struct kr_pkernel *k = a->k;
   const struct kr_marker *m = a->m;
   bool need_grid = !m->n_grid, need_block = !m->n_block;
+  if (k->uses_dynamic_shared && !m->shared.e && !k->n_sites)
+    return asm_fail(a, asm_marker_place(a), "`%s` has dynamic shared memory, and no launch is to be "
+                    "seen in this file; add shared(…), in bytes", k->name);
   if (!need_grid && !need_block && !k->n_sites)
     return true;
   if (!k->n_sites)

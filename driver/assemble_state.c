@@ -13,15 +13,25 @@
 
 enum state_scope { STATE_NAMESPACE, STATE_CLASS, STATE_FUNCTION, STATE_OTHER };
 
+// A macro of the program that stands for one of the words looked for.
+struct state_macro {
+  char *name; // owned
+  bool device, constant;
+  bool function; // takes arguments, so that a use of it may be a whole declaration
+};
+
 struct state_walk {
   struct assembly *a;
+  struct state_macro *macros;
+  size_t n_macros, cap_macros;
+  bool macro_used; // a function-like one opened this declaration
   const char *text;
   enum state_scope scopes[256];
   size_t depth;
   // Of the declaration being read.
   bool device, constant, is_static, is_const, shared, function, initialised, is_type, space;
   size_t round, square;
-  struct kr_token last, name;
+  struct kr_token last, name, macro_at;
   bool named;
   bool ok;
 };
@@ -29,6 +39,7 @@ struct state_walk {
 static void state_reset(struct state_walk *w)
 {
   w->device = w->constant = w->is_static = w->is_const = w->shared = false;
+  w->macro_used = false;
   w->function = w->initialised = w->is_type = w->space = w->named = false;
   w->round = w->square = 0;
   w->last = (struct kr_token){0};
@@ -51,9 +62,15 @@ static void state_name(struct state_walk *w)
 static void state_judge(struct state_walk *w)
 {
   enum state_scope scope = w->depth ? w->scopes[w->depth - 1] : STATE_NAMESPACE;
+  struct assembly *a = w->a;
+  // `DEVICE_TABLE(taps, 9);` among declarations: what it declares stays hidden.
+  if (w->macro_used && w->function && scope != STATE_FUNCTION && state_is(w, w->last, ")"))
+    w->ok = asm_fail(a, a->k->name_at,
+                     "a macro declares what may be a device variable (`%.*s`); such kernels are "
+                     "not there yet",
+                     (int)w->macro_at.length, w->text + w->macro_at.offset);
   if (w->function || !w->named || w->is_type || w->shared)
     return;
-  struct assembly *a = w->a;
   char name[128];
   kr_token_text(w->text, w->name, name, sizeof name);
   if (scope == STATE_FUNCTION) {
@@ -98,6 +115,16 @@ static void state_word(struct state_walk *w, struct kr_token tok)
   w->is_static |= state_is(w, tok, "static");
   w->is_const |= state_is(w, tok, "const") || state_is(w, tok, "constexpr");
   w->shared |= state_is(w, tok, "__shared__");
+  for (size_t i = 0; i < w->n_macros; i++) {
+    if (!state_is(w, tok, w->macros[i].name))
+      continue;
+    w->device |= w->macros[i].device && !w->macros[i].function;
+    w->constant |= w->macros[i].constant && !w->macros[i].function;
+    if (w->macros[i].function && !w->last.length) {
+      w->macro_used = true;
+      w->macro_at = tok;
+    }
+  }
   w->space |= state_is(w, tok, "namespace");
   w->is_type |= state_is(w, tok, "using") || state_is(w, tok, "typedef");
   for (size_t i = 0; i < sizeof types / sizeof *types; i++)
@@ -178,25 +205,64 @@ static void state_step(struct state_walk *w, struct kr_token tok)
   w->last = tok;
 }
 
-static bool state_check(struct assembly *a, const char *text, size_t len)
+// `#define CONST_MEM __constant__` and the like. Returns the token behind the directive.
+static struct kr_token state_directive(struct state_walk *w, struct kr_lexer *lx)
 {
-  struct state_walk w = {.a = a, .text = text, .ok = true};
+  struct kr_token word = kr_lexer_next_code(lx), name = {0}, tok = word;
+  struct state_macro m = {0};
+  bool define = state_is(w, word, "define");
+  for (size_t i = 0; (tok.flags & KR_TOK_DIRECTIVE) && !(tok.flags & KR_TOK_DIRECTIVE_START); i++) {
+    if (i == 1)
+      name = tok;
+    if (i == 2 && state_is(w, tok, "(") && !(tok.flags & KR_TOK_SPACE_BEFORE))
+      m.function = true;
+    m.device |= state_is(w, tok, "__device__") || state_is(w, tok, "__managed__");
+    m.constant |= state_is(w, tok, "__constant__");
+    for (size_t k = 0; i > 1 && k < w->n_macros; k++)
+      if (state_is(w, tok, w->macros[k].name)) {
+        m.device |= w->macros[k].device;
+        m.constant |= w->macros[k].constant;
+      }
+    tok = kr_lexer_next_code(lx);
+  }
+  if (define && name.length && (m.device || m.constant)) {
+    m.name = kr_xmalloc(name.length + 1);
+    kr_token_text(w->text, name, m.name, name.length + 1);
+    KR_GROW(w->macros, w->n_macros, w->cap_macros);
+    w->macros[w->n_macros++] = m;
+  }
+  return tok;
+}
+
+static void state_check(struct state_walk *w, const char *text, size_t len)
+{
   struct kr_lexer lx;
+  w->text = text;
+  w->depth = 0;
   kr_lexer_init(&lx, text, len);
-  state_reset(&w);
-  for (;;) {
-    struct kr_token tok = kr_lexer_next_code(&lx);
-    if (tok.kind == KR_TOK_END || !w.ok)
-      return w.ok;
-    if (!(tok.flags & KR_TOK_DIRECTIVE))
-      state_step(&w, tok);
+  state_reset(w);
+  struct kr_token tok = kr_lexer_next_code(&lx);
+  while (tok.kind != KR_TOK_END && w->ok) {
+    if (tok.flags & KR_TOK_DIRECTIVE_START) {
+      tok = state_directive(w, &lx);
+      continue;
+    }
+    state_step(w, tok);
+    tok = kr_lexer_next_code(&lx);
   }
 }
 
 bool asm_check_state(struct assembly *a)
 {
   const struct kr_pkernel *k = a->k;
-  bool ok = !k->slice_before || state_check(a, k->slice_before, strlen(k->slice_before));
-  ok = ok && state_check(a, a->r->src->data + k->at.offset, k->at.length);
-  return ok && (!k->slice_after || state_check(a, k->slice_after, strlen(k->slice_after)));
+  struct state_walk w = {.a = a, .ok = true};
+  if (k->slice_before)
+    state_check(&w, k->slice_before, strlen(k->slice_before));
+  state_check(&w, a->r->src->data + k->at.offset, k->at.length);
+  if (k->slice_after)
+    state_check(&w, k->slice_after, strlen(k->slice_after));
+  for (size_t i = 0; i < w.n_macros; i++)
+    free(w.macros[i].name);
+  free(w.macros);
+  return w.ok;
 }

@@ -41,6 +41,7 @@ static const struct {
               {"int", KR_SCALAR_I32, 4},     {"unsigned int", KR_SCALAR_U32, 4},
               {"long long", KR_SCALAR_I64, 8}, {"float", KR_SCALAR_F32, 4},
               {"double", KR_SCALAR_F64, 8},  {"void", KR_SCALAR_VOID, 0},
+              {"cudaTextureObject_t", KR_SCALAR_U64, 8},
               {"cudaArray", KR_SCALAR_OPAQUE, 8}};
 
 static struct kr_ptype basic(struct fixture *f, const char *name)
@@ -711,6 +712,15 @@ static void types_that_are_not_there_yet(void)
             "yet\n"
             "  // kevin: optimize in(p[4]) grid(1) block(1)\n"
             "                        ^~~~\n");
+  done(&f);
+  begin(&f, "// kevin: optimize let(t = 1) grid(1) block(1)\n"
+            "__global__ void axpy(cudaTextureObject_t t) { }\n");
+  param(&f, "cudaTextureObject_t", "t");
+  end(&f);
+  CHECK_STR(f.told.data,
+            "k.cu:2:1: error: texture and surface objects (`t`) are not there yet\n"
+            "  __global__ void axpy(cudaTextureObject_t t) { }\n"
+            "  ^~~~~~~~~~\n");
   done(&f);
   begin(&f, "// kevin: optimize grid(1) block(1)\n__global__ void axpy(cudaArray t) { }\n");
   param(&f, "cudaArray", "t");

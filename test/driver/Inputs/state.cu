@@ -37,3 +37,19 @@ __global__ void nine(const float *x, float *y, int n) { extern __shared__ float 
 __device__ const float *where;
 // kevin: optimize let(n = 64) in(x[n]) out(y[n]) block(64) grid(1)
 __global__ void ten(const float *x, float *y, int n) { int i = threadIdx.x; if (i < n) y[i] = x[i] * where[i]; }
+#define CONST_MEM __constant__
+#define HD __host__ __device__
+#define GLOBAL_COUNTER(name) HD int name
+#define DEVICE_FUNCTION(name) static __device__ float name(float x)
+CONST_MEM float filled_later[4];
+HD inline float twice(float x) { return 2 * x; }
+DEVICE_FUNCTION(thrice) { return 3 * x; }
+GLOBAL_COUNTER(hidden);
+// kevin: optimize let(n = 64) in(x[n]) out(y[n]) block(64) grid(1)
+__global__ void eleven(const float *x, float *y, int n) { int i = threadIdx.x; if (i < n) y[i] = x[i] * filled_later[i % 4]; }
+// kevin: optimize let(n = 64) in(x[n]) out(y[n]) block(64) grid(1)
+__global__ void twelve(const float *x, float *y, int n) { int i = threadIdx.x; if (i < n) y[i] = twice(x[i]) + thrice(x[i]); }
+// kevin: optimize let(n = 64) in(x[n]) out(y[n]) block(64) grid(1)
+__global__ void thirteen(const float *x, float *y, int n) { int i = threadIdx.x; if (i < n) y[i] = hidden++; }
+// kevin: optimize let(n = 64) out(y[n]) block(64) grid(1)
+__global__ void fourteen(float *y, int n) { extern __shared__ float s[]; s[0] = 1; if (n) y[0] = s[0]; }
