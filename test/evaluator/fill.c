@@ -61,6 +61,14 @@ static void test_normal_quantiles_are_those_of_the_tables(void)
   CHECK_NEAR(fill_normal(bits_for(0.975)), 1.959963984540054, 1e-6);
   CHECK_NEAR(fill_normal(bits_for(0.8413447460685429)), 1.0, 1e-6);
   CHECK_NEAR(fill_normal(bits_for(0.001)), -3.090232306167813, 1e-6);
+  CHECK_NEAR(fill_normal(bits_for(0.016)), -2.144410620911840, 1e-6);
+  CHECK_NEAR(fill_normal(bits_for(0.3)), -0.524400512708041, 1e-6);
+  // No step where one segment meets the next.
+  for (int s = 1; s < 1024; s++) {
+    uint64_t edge = (uint64_t)s << 54;
+    double below = fill_normal(edge - (1u << 12)), above = fill_normal(edge);
+    CHECK(above - below > -1e-7 && above - below < 1e-6);
+  }
   CHECK_NEAR(fill_normal(bits_for(1e-9)), -5.997807015007773, 1e-5);
   CHECK_NEAR(fill_normal(bits_for(1e-13)), -7.348796102800822, 1e-3);
 }

@@ -269,6 +269,8 @@ static void close_now(void)
   CHECK_INT(fake_live, 0);
 }
 
+static uint64_t judge_seed = 11;
+
 static int judge(const char *kernel, const char *grid, bool thorough, struct kr_verdict *v)
 {
   struct kr_candidate c = {.code = kr_xasprintf("void saxpy() { kernel:%s }", kernel)};
@@ -277,7 +279,7 @@ static int judge(const char *kernel, const char *grid, bool thorough, struct kr_
     c.geometry.grid[0] = kr_xstrdup(grid);
     c.geometry.block[0] = kr_xstrdup("256");
   }
-  struct kr_judge_options o = {.until = KR_STAGE_TIME, .seed = 11, .thorough = thorough};
+  struct kr_judge_options o = {.until = KR_STAGE_TIME, .seed = judge_seed, .thorough = thorough};
   int rc = kr_evaluator_judge(now, &c, &o, v);
   kr_candidate_release(&c);
   return rc;
@@ -412,6 +414,38 @@ static void test_held_out_sizes_are_not_told(void)
   CHECK(strstr(v.told, "y[0] is "));
   CHECK(strstr(v.told, "n = 1000"));
   kr_verdict_release(&v);
+  close_now();
+}
+
+// A quick check draws its sizes and distributions; what it must not miss it
+// misses under no seed, and honest variants pass under each.
+static void test_every_seed_finds_them(void)
+{
+  static const char *const wrong[] = {"only_at_thousand", "faults_elsewhere", "positive_a",
+                                      "imprecise", "ignores_a"};
+  open_well("saxpy", NULL);
+  int clamps = 0;
+  for (judge_seed = 1; judge_seed <= 60; judge_seed++) {
+    struct kr_verdict v;
+    for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
+      judge(wrong[i], NULL, false, &v);
+      CHECK(v.status == KR_STATUS_WRONG || v.status == KR_STATUS_FAULT);
+      kr_verdict_release(&v);
+    }
+    judge("clamps", NULL, false, &v);
+    clamps += v.status == KR_STATUS_WRONG;
+    kr_verdict_release(&v);
+    judge("clamps", NULL, true, &v);
+    CHECK_INT(v.status, KR_STATUS_WRONG);
+    kr_verdict_release(&v);
+    for (int thorough = 0; thorough < 2; thorough++) {
+      judge("fused", NULL, thorough, &v);
+      CHECK_INT(v.status, KR_STATUS_OK);
+      kr_verdict_release(&v);
+    }
+  }
+  CHECK(clamps > 55); // it is wrong for large values alone
+  judge_seed = 11;
   close_now();
 }
 
@@ -655,6 +689,7 @@ int main(void)
   test_all_zero_is_wrong_whatever_the_tolerance();
   test_wrong_values();
   test_held_out_sizes_are_not_told();
+  test_every_seed_finds_them();
   test_what_launches_end_in();
   test_a_lost_device_is_said_and_stays_lost();
   test_a_back_end_that_breaks_is_not_the_candidates_fault();
