@@ -215,8 +215,17 @@ int input_parse(struct project *p, struct input *in, const struct options *o, st
                                  .n_flags = in->flags.n,
                                  .project_dir = in->root,
                                  .arch = o->arch};
-  if (kr_parser_unit(p->parser, &req, &in->unit, err))
+  // Only marked kernels are sliced; where a marker stands above a kernel is told by
+  // its target before anything is parsed.
+  size_t *marked = kr_xcalloc(in->markers.n + 1, sizeof *marked);
+  req.slices = marked;
+  for (size_t i = 0; i < in->markers.n; i++)
+    if (in->markers.items[i].verb == KR_MARKER_OPTIMIZE)
+      marked[req.n_slices++] = in->markers.items[i].target;
+  if (kr_parser_unit(p->parser, &req, &in->unit, err)) {
+    free(marked);
     return -1;
+  }
   in->parsed = true;
 
   struct kr_parse_wants *wants = kr_xcalloc(in->markers.n, sizeof *wants);
@@ -243,5 +252,6 @@ int input_parse(struct project *p, struct input *in, const struct options *o, st
   for (size_t i = 0; i < n; i++)
     assemble_wants_release(&wants[i]);
   free(wants);
+  free(marked);
   return rc;
 }

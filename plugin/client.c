@@ -357,7 +357,10 @@ static int client_fill(const struct kr_parser *p, const struct kr_parse_request 
                            .flags = (char **)req->flags,
                            .n_flags = req->n_flags,
                            .wants = (struct kr_parse_wants *)req->wants,
-                           .n_wants = req->n_wants};
+                           .n_wants = req->n_wants,
+                           .some_slices = req->slices != NULL,
+                           .slices = (size_t *)req->slices,
+                           .n_slices = req->n_slices};
   return 0;
 }
 

@@ -106,8 +106,8 @@ static int constants_visit(void *arg, CXCursor cursor, CXCursor parent)
   return 1;
 }
 
-void constants_fill(struct tu *tu, const struct kr_parse_wants *wants, size_t n,
-                    struct kr_unit *u)
+void constants_fill(struct tu *tu, const char *user, size_t user_len,
+                    const struct kr_parse_wants *wants, size_t n, struct kr_unit *u)
 {
   size_t total = 0;
   for (size_t i = 0; i < n; i++)
@@ -130,9 +130,7 @@ void constants_fill(struct tu *tu, const struct kr_parse_wants *wants, size_t n,
   struct constants_at *at = kr_xcalloc(total, sizeof *at);
   struct kr_bytes text;
   kr_bytes_init(&text, 2 * (size_t)KR_SOURCE_MAX);
-  char *user = kr_xmalloc(tu->src.len + 1);
-  size_t user_len = tu->src.len, from = 0;
-  memcpy(user, tu->src.data, user_len);
+  size_t from = 0;
   for (size_t i = 0; i < n; i++) {
     size_t to = inserts[i].offset < user_len ? inserts[i].offset : user_len;
     kr_bytes_add(&text, user + from, to - from);
@@ -150,7 +148,6 @@ void constants_fill(struct tu *tu, const struct kr_parse_wants *wants, size_t n,
     }
   }
   kr_bytes_add(&text, user + from, user_len - from);
-  free(user);
 
   struct kr_err err = {""};
   if (text.toobig)

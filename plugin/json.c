@@ -572,6 +572,11 @@ static void json_wants(struct json *j, void *item)
   json_strings(j, "names", &w->names, &w->n_names);
 }
 
+static void json_offset(struct json *j, void *item)
+{
+  json_size(j, "at", item);
+}
+
 static void json_ask(struct json *j, struct json_ask *ask)
 {
   json_size(j, "id", &ask->id);
@@ -584,6 +589,9 @@ static void json_ask(struct json *j, struct json_ask *ask)
   json_text(j, "headers_dir", &ask->headers_dir);
   json_strings(j, "flags", &ask->flags, &ask->n_flags);
   json_list(j, "wants", &ask->wants, &ask->n_wants, sizeof *ask->wants, json_wants);
+  json_flag(j, "some_slices", &ask->some_slices);
+  if (ask->some_slices)
+    json_list(j, "slices", &ask->slices, &ask->n_slices, sizeof *ask->slices, json_offset);
   json_text(j, "before", &ask->before);
   json_text(j, "original", &ask->original);
   json_text(j, "code", &ask->code);
@@ -631,6 +639,7 @@ void json_ask_release(struct json_ask *ask)
     free(ask->wants[i].names);
   }
   free(ask->wants);
+  free(ask->slices);
   char *const texts[] = {ask->path,         ask->text,     ask->project_dir, ask->arch,
                          ask->cuda_path,    ask->resource_dir, ask->headers_dir, ask->before,
                          ask->original,     ask->code,     ask->after,       ask->kernel_name,

@@ -20,6 +20,9 @@ struct json_ask {
   size_t n_flags;
   struct kr_parse_wants *wants;
   size_t n_wants;
+  bool some_slices; // only those of the kernels at these offsets
+  size_t *slices;
+  size_t n_slices;
   // facts
   char *before, *original, *code, *after, *kernel_name, *kernel_usr;
 };

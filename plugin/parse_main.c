@@ -25,13 +25,16 @@ enum { PARSE_KEPT = 6, PARSE_EXIT_USAGE = 2 };
 struct kept {
   struct kr_hash key; // of everything that decides how it is parsed
   struct tu *tu;
-  bool user_text; // holds the request's text and not one with probes or a variant
+  // What was told of it, for a second request about constants alone.
+  bool told;
+  struct kr_unit unit;
   unsigned long used;
 };
 
 struct parse {
   struct kept kept[PARSE_KEPT];
   unsigned long clock;
+  struct kr_hash last; // key of the request before this one
   char *own_headers; // beside the program, or NULL
 };
 
@@ -52,12 +55,16 @@ static struct kr_hash parse_key(const struct json_ask *ask)
     parse_field(&h, texts[i]);
   for (size_t i = 0; i < ask->n_flags; i++)
     parse_field(&h, ask->flags[i]);
+  parse_field(&h, ask->some_slices ? "some" : "all");
+  kr_hasher_field(&h, ask->slices, ask->n_slices * sizeof *ask->slices);
   return kr_hasher_end(&h);
 }
 
 static void parse_drop(struct kept *k)
 {
   tu_close(k->tu);
+  if (k->told)
+    kr_unit_release(&k->unit);
   memset(k, 0, sizeof *k);
 }
 
@@ -91,11 +98,20 @@ static struct tu_setup parse_setup(const struct parse *p, const struct json_ask 
                            .n_flags = ask->n_flags};
 }
 
-static void parse_slices(struct tu *tu, const CXCursor *cursors, struct kr_unit *u)
+static bool parse_wants_slice(const struct json_ask *ask, size_t offset)
+{
+  for (size_t i = 0; i < ask->n_slices; i++)
+    if (ask->slices[i] == offset)
+      return true;
+  return !ask->some_slices;
+}
+
+static void parse_slices(struct tu *tu, const struct json_ask *ask, const CXCursor *cursors,
+                         struct kr_unit *u)
 {
   for (size_t i = 0; i < u->n_kernels; i++) {
     struct kr_pkernel *k = &u->kernels[i];
-    if (k->refused)
+    if (k->refused || !parse_wants_slice(ask, k->at.offset))
       continue;
     struct kr_diags own = {k->errors, k->n_errors, k->n_errors, 0};
     k->errors = NULL;
@@ -115,40 +131,58 @@ static void parse_slices(struct tu *tu, const CXCursor *cursors, struct kr_unit 
   }
 }
 
+static void parse_tell(const struct json_ask *ask, struct kept *k)
+{
+  CXCursor *cursors = NULL;
+  if (k->told)
+    kr_unit_release(&k->unit);
+  unit_make(k->tu, &k->unit, &cursors);
+  parse_slices(k->tu, ask, cursors, &k->unit);
+  free(cursors);
+  k->told = true;
+}
+
 static void parse_unit(struct parse *p, const struct json_ask *ask, struct kr_bytes *out)
 {
   struct kr_err err = {""};
-  struct kept *k = parse_slot(p, parse_key(ask));
+  struct kr_hash key = parse_key(ask);
+  // Headers may change between requests, so only an answer just given is given again.
+  bool again = kr_hash_equal(key, p->last);
+  struct kept *k = parse_slot(p, key);
   struct tu_setup setup = parse_setup(p, ask);
   size_t len = strlen(ask->text);
-  if (!k->tu)
-    k->tu = tu_open(&setup, ask->path, ask->text, len, &err);
-  else if (!k->user_text && tu_reparse(k->tu, ask->text, len, &err))
-    parse_drop(k);
-  if (!k->tu) {
-    json_fail_write(ask->id, err.text, out);
-    return;
-  }
-  k->user_text = true;
-  struct kr_unit u;
-  CXCursor *cursors = NULL;
-  unit_make(k->tu, &u, &cursors);
-  parse_slices(k->tu, cursors, &u);
-  free(cursors);
-  if (ask->n_wants) {
-    constants_fill(k->tu, ask->wants, ask->n_wants, &u);
-    k->user_text = false;
-    if (!k->tu->unit)
+  p->last = key;
+  if (!k->tu || !k->told || !again) {
+    if (!k->tu)
+      k->tu = tu_open(&setup, ask->path, ask->text, len, &err);
+    else if (tu_reparse(k->tu, ask->text, len, &err))
       parse_drop(k);
+    if (!k->tu) {
+      json_fail_write(ask->id, err.text, out);
+      return;
+    }
+    parse_tell(ask, k);
   }
-  json_unit_write(ask->id, &u, out);
-  kr_unit_release(&u);
+  struct kr_unit *u = &k->unit;
+  for (size_t i = 0; i < u->n_constants; i++) {
+    free(u->constants[i].name);
+    free(u->constants[i].why);
+  }
+  free(u->constants);
+  u->constants = NULL;
+  u->n_constants = 0;
+  if (ask->n_wants)
+    constants_fill(k->tu, ask->text, len, ask->wants, ask->n_wants, u);
+  json_unit_write(ask->id, u, out);
+  if (!k->tu->unit)
+    parse_drop(k);
 }
 
 static void parse_facts(struct parse *p, const struct json_ask *ask, struct kr_bytes *out)
 {
   struct kr_err err = {""};
   struct kept *k = parse_slot(p, parse_key(ask));
+  memset(&p->last, 0, sizeof p->last);
   if (!k->tu) {
     struct tu_setup setup = parse_setup(p, ask);
     setup.slice = true;

@@ -147,7 +147,7 @@ struct kr_pkernel {
   struct kr_diag *errors;
   size_t n_errors;
   // The slice: a self-contained translation unit but for the definition itself,
-  // which stands between the two parts. NULL when refused.
+  // which stands between the two parts. NULL when refused or not asked for.
   char *slice_before, *slice_after;
   // Files other than its own that the slice took declarations from, relative
   // to the project, sorted; with the fingerprint of their tokens; owned.
@@ -176,7 +176,8 @@ struct kr_unit {
   size_t n_constants;
   struct kr_diag *errors; // of the whole file, at most 64; offsets in the source
   size_t n_errors;
-  // Launches that the parser lost but the token scan saw: their places.
+  // Launches that the parser lost but the token scan saw: their places, from the
+  // kernel's name to `<<<`; and kernels used as values, which may be launched unseen.
   struct kr_span *lost_launches;
   size_t n_lost_launches;
 };
@@ -266,6 +267,10 @@ struct kr_parse_request {
   const char *arch;        // "sm_90"; NULL: that
   const struct kr_parse_wants *wants;
   size_t n_wants;
+  // Offsets of the kernels (kr_span.offset) whose slices are wanted, since each costs
+  // a parse of its own; the others come without one. NULL: all.
+  const size_t *slices;
+  size_t n_slices;
 };
 
 // Returns 0, or -1 when the process died, ran out of time or memory twice, or

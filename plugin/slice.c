@@ -1042,6 +1042,9 @@ int slice_make(struct tu *tu, CXCursor kernel, struct kr_pkernel *k, struct kr_e
     goto out;
   }
   slice_keep(&s, s.kernel);
+  // The head may begin with macros that left nothing in the AST.
+  if (k->at.offset < s.map.items[s.kernel].begin)
+    slice_tokens(&s, 0, k->at.offset, s.map.items[s.kernel].begin, false);
   slice_closure(&s);
   slice_usings(&s);
   slice_closure(&s);

@@ -39,11 +39,11 @@ void sites_fill(struct tu *tu, const CXCursor *cursors, struct kr_unit *u);
 void geometry_read(struct tu *tu, CXCursor kernel, const struct kr_pkernel *k, CXCursor call,
                    CXCursor config, CXCursor function, struct kr_psite *site);
 
-// constants.c: parses once more with a probe before each kernel. Every cursor is
+// constants.c: parses `text` once more with a probe before each kernel. Every cursor is
 // void after. Always gives one constant a name asked; failure of the parse itself
 // is their `why`.
-void constants_fill(struct tu *tu, const struct kr_parse_wants *wants, size_t n,
-                    struct kr_unit *u);
+void constants_fill(struct tu *tu, const char *text, size_t len,
+                    const struct kr_parse_wants *wants, size_t n, struct kr_unit *u);
 
 // macros.c: what the preprocessing record says.
 struct macros;

@@ -1,4 +1,5 @@
-// RUN: %tool/parse_dump %s | FileCheck %s
+// RUN: %tool/parse_dump %s > %t && FileCheck %s < %t
+// RUN: not grep refused %t
 // A definition begins at the first token a reader would call its own, and ends at
 // its closing brace, whatever hides `__global__`.
 #define EMPTY

@@ -8,6 +8,7 @@
 //   --database=DIR       flags from DIR/compile_commands.json
 //   --facts=KERNEL:FILE  facts about the text of FILE in the kernel's place
 //   --slices             prints the slices too
+//   --no-slices          asks for none
 //   --times=N            asks N times and prints the milliseconds of each
 //   --brief              kernels and their refusals only
 //
@@ -198,6 +199,7 @@ int main(int argc, char **argv)
 {
   struct kr_parser_options options = {.cuda_path = getenv("CUDA_PATH")};
   struct kr_parse_request req = {0};
+  size_t none = 0;
   struct kr_parse_wants wants[16] = {{0}};
   char *names[16];
   const char *want[16], *path = NULL, *database = NULL, *facts = NULL;
@@ -235,6 +237,8 @@ int main(int argc, char **argv)
       facts = v;
     else if (!strcmp(a, "--slices"))
       slices = true;
+    else if (!strcmp(a, "--no-slices"))
+      req.slices = &none;
     else if (!strncmp(a, "--times=", 8))
       times = atoi(v);
     else if (!strcmp(a, "--brief"))
