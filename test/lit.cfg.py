@@ -63,6 +63,7 @@ config.substitutions += [
     ("%server", "python3 " + os.path.join(source, "test", "server", "loopback.py")),
     (r"\bFileCheck\b", llvm_tool("FileCheck") + " --dump-input=fail"),
     (r"\bnot\b", llvm_tool("not")),
+    (r"%clang\b", llvm_tool("clang")),
     (r"\bsplit-file\b", llvm_tool("split-file")),
 ]
 

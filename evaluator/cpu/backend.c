@@ -53,34 +53,27 @@ enum { CPU_TIMEOUT_MS = 10000, CPU_COMPILE_MS = 40000 };
 
 static bool cpu_exists(const char *path) { return !access(path, R_OK); }
 
-// Beside the running program, in its libexec, or where it was built.
-static char *cpu_find(const char *libexec, const char *name, const char *built)
+// The first of: below `libexec` where it is given, else below the running
+// program's folder, each of `places` tried; then where it was built.
+static char *cpu_find(const char *libexec, const char *const *places, const char *built)
 {
   char self[PATH_MAX];
-  ssize_t n = readlink("/proc/self/exe", self, sizeof self - 1);
-  char *tries[4] = {NULL};
-  size_t n_tries = 0;
-  if (libexec) {
-    tries[n_tries++] = kr_xasprintf("%s/%s", libexec, name);
-  } else {
-    if (n > 0) {
-      self[n] = '\0';
-      char *slash = strrchr(self, '/');
-      if (slash)
-        *slash = '\0';
-      tries[n_tries++] = kr_xasprintf("%s/%s", self, name);
-      tries[n_tries++] = kr_xasprintf("%s/../libexec/kevin-rewrite/%s", self, name);
-    }
+  const char *base = libexec;
+  if (!base) {
+    ssize_t n = readlink("/proc/self/exe", self, sizeof self - 1);
+    self[n > 0 ? n : 0] = '\0';
+    char *slash = strrchr(self, '/');
+    if (slash)
+      *slash = '\0';
+    base = self;
   }
-  tries[n_tries++] = kr_xstrdup(built);
-  char *found = NULL;
-  for (size_t i = 0; i < n_tries; i++) {
-    if (!found && cpu_exists(tries[i]))
-      found = tries[i];
-    else
-      free(tries[i]);
+  for (; *places; places++) {
+    char *path = kr_xasprintf("%s/%s", base, *places);
+    if (cpu_exists(path))
+      return path;
+    free(path);
   }
-  return found;
+  return cpu_exists(built) ? kr_xstrdup(built) : NULL;
 }
 
 static void cpu_close(struct kr_device *dev)
@@ -99,9 +92,14 @@ static int cpu_open(const struct kr_backend_options *options, struct kr_device *
 {
   struct kr_device *dev = kr_xcalloc(1, sizeof *dev);
   dev->timeout_ms = options->timeout_ms ? options->timeout_ms : CPU_TIMEOUT_MS;
-  dev->cpucc = cpu_find(options->libexec, "kevin-cpucc", KR_CPU_BUILT "/kevin-cpucc");
-  dev->simt = cpu_find(options->libexec, "kevin-simt", KR_CPU_BUILT "/kevin-simt");
-  char *header = cpu_find(options->libexec, "include/kr/cuda.h", KR_CPU_HEADERS "/kr/cuda.h");
+  // From PREFIX/bin and from PREFIX/libexec/kevin-rewrite.
+  static const char *const cpuccs[] = {"kevin-cpucc", "../libexec/kevin-rewrite/kevin-cpucc", NULL};
+  static const char *const simts[] = {"kevin-simt", "../libexec/kevin-rewrite/kevin-simt", NULL};
+  static const char *const headers[] = {"../share/kevin-rewrite/include/kr/cuda.h",
+                                        "../../share/kevin-rewrite/include/kr/cuda.h", NULL};
+  dev->cpucc = cpu_find(options->libexec, cpuccs, KR_CPU_BUILT "/kevin-cpucc");
+  dev->simt = cpu_find(options->libexec, simts, KR_CPU_BUILT "/kevin-simt");
+  char *header = cpu_find(options->libexec, headers, KR_CPU_HEADERS "/kr/cuda.h");
   dev->clang = kr_xstrdup(options->clang ? options->clang : KR_CPU_CLANG);
   const char *missing = !dev->cpucc ? "kevin-cpucc" : !dev->simt ? "kevin-simt" : NULL;
   if (header) {
@@ -133,7 +131,7 @@ static int cpu_open(const struct kr_backend_options *options, struct kr_device *
   f->shared_optin_bytes = KR_SHARED_MAX;
   long pages = sysconf(_SC_PHYS_PAGES), page = sysconf(_SC_PAGESIZE);
   f->memory_bytes = pages > 0 && page > 0 ? (size_t)pages * (size_t)page / 4 : (size_t)1 << 30;
-  snprintf(f->compiler, sizeof f->compiler, "clang");
+  snprintf(f->compiler, sizeof f->compiler, "clang %s", options->clang ? "(given)" : KR_CPU_CLANG_VERSION);
   *out = dev;
   return 0;
 }
