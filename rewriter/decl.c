@@ -231,6 +231,15 @@ size_t decl_name(const struct decls *list, const struct decl *d, const char *tex
       return name;
     }
     if (punct(text, t, "(") && !is_typedef) {
+      // `KERNEL(256) name(...)`: a macro in the head, not the name.
+      static const char *const trailers[] = {"const", "volatile", "noexcept", "override", "final", "try",
+                                             "throw", "mutable", "requires", "asm", "__attribute__",
+                                             NULL};
+      size_t past = skip_group(list, text, i, d->end);
+      if (past < d->end && toks[past].kind == KR_TOK_IDENTIFIER && !one_of(text, toks[past], trailers)) {
+        i = past - 1;
+        continue;
+      }
       // A function: its body is the `{` after the brackets.
       for (size_t k = skip_group(list, text, i, d->end); k < d->end; k++) {
         if (punct(text, toks[k], "{")) {

@@ -372,6 +372,32 @@ int main(void)
   one("static __global__ void axpy(int n, volatile double *y) { asm volatile(\"ld.global.L2::evict_last.f32 %0;\"); }\n", "cache-policy", NULL);
   one("static __global__ void axpy(int n, volatile double *y) { asm volatile(\"nanosleep.u32 5;\"); }\n", "stop", NULL);
   one("static __global__ void axpy(int n, volatile double *y) { asm volatile(\"mma.sync.aligned.m16n8k8;\"); }\n", "precision", NULL);
+  // Linkage, template heads and macros that hide __global__ stay.
+  contract.code = (char *)"extern \"C\" __global__ void axpy(int n, double *y)\n{\n  y[n] = 0;\n}";
+  one("extern \"C\" __global__ void axpy(int n, double *y) { y[n] = 1; }\n", NULL, NULL);
+  one("__global__ void axpy(int n, double *y) { y[n] = 1; }\n", "linkage", NULL);
+  contract.code = (char *)"template <int B, typename T>\n__global__ void axpy(int n, T *y)\n{\n  y[n] = B;\n}";
+  one("template <int B, typename T> __global__ void axpy(int n, T *y) { y[n] = 1; }\n", NULL, NULL);
+  one("template <typename T, int B> __global__ void axpy(int n, T *y) { y[n] = 1; }\n", "linkage", NULL);
+  one("template <int B, typename T = float> __global__ void axpy(int n, T *y) { y[n] = 1; }\n", "linkage", NULL);
+  contract.code = (char *)"KERNEL(256) axpy(int n, double *y = nullptr)\n{\n  y[n] = 0;\n}";
+  contract.before = (char *)"#define KERNEL(b) __global__ void __launch_bounds__(b)\n";
+  one("KERNEL(256) axpy(int n, double *y = nullptr) { y[n] = 1; }\n", NULL, NULL);
+  one("KERNEL(256) axpy(int n, double *y) { y[n] = 1; }\n", "signature", NULL);
+  one("KERNEL(256) other(int n, double *y = nullptr) { y[n] = 1; }\n", "name-prefix", NULL);
+  // In a namespace that the slice leaves open its declarations count as well.
+  contract.before = (char *)"namespace a { namespace b {\n__device__ long now() { return clock64(); }\n"
+                            "using real = __half;\n__device__ int last() { __trap(); }\n";
+  contract.code = (char *)"__global__ void axpy(int n, double *y)\n{\n  y[n] = 0;\n}";
+  contract.after = (char *)"} }\n";
+  one("__global__ void axpy(int n, double *y) { y[n] = now(); }\n", "clock", NULL);
+  one("__global__ void axpy(int n, double *y) { real r = 0; }\n", "precision", NULL);
+  one("__global__ void axpy(int n, double *y) { last(); }\n", "stop", NULL);
+  one("__global__ void axpy(int n, double *y) { y[n] = 2; }\n", NULL, NULL);
+  contract.before = (char *)before;
+  contract.after = (char *)"";
+  contract.code = (char *)"static __global__ void axpy(int n, volatile double *y) { y[0] = clock64(); __trap(); "
+                          "asm volatile(\"mov.u32 %0, %smid;\" : \"=r\"(n)); [[likely]]; }";
   // Doubles only: a float is a downgrade.
   one("static __global__ void axpy(int n, volatile double *y) { y[0] = 1.5f; }\n", "precision", NULL);
   one("static __global__ void axpy(int n, volatile double *y) { float s = 0; y[0] = s; }\n", "precision", NULL);
