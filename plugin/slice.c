@@ -34,7 +34,7 @@ struct slice_hole {
 
 struct slice {
   struct tu *tu;
-  struct map map;
+  struct map *map; // the unit's
   struct kr_pkernel *k;
   size_t kernel;  // its item
   bool *kept;     // by item
@@ -42,7 +42,7 @@ struct slice {
   size_t *queue, n_queue, cap_queue;
   struct slice_hole *holes;
   size_t n_holes, cap_holes;
-  struct slice_hole *marks; // constexpr functions for no side in particular
+  struct slice_hole *marks; // functions for no side in particular
   size_t n_marks, cap_marks;
   struct std_use std;
   char **words; // identifiers of what was kept, for using-declarations; a hash set
@@ -104,11 +104,11 @@ static bool slice_add_word(struct slice *s, const char *word)
 
 static void slice_keep(struct slice *s, size_t item)
 {
-  const struct map_item *it = &s->map.items[item];
+  const struct map_item *it = &s->map->items[item];
   if (s->kept[item])
     return;
   if (!it->directive && map_is_function(it->kind) && item != s->kernel &&
-      map_host_only(&s->map, it->cursor))
+      map_host_only(s->map, it->cursor))
     return;
   s->kept[item] = true;
   KR_GROW(s->queue, s->n_queue, s->cap_queue);
@@ -147,10 +147,10 @@ static CXCursor slice_outermost(CXCursor d, bool *in_std)
 // Something of a header that is not the user's. False when no slice can have it.
 static bool slice_reach_header(struct slice *s, CXCursor d, CXFile file)
 {
-  size_t h = map_header_of(&s->map, file);
+  size_t h = map_header_of(s->map, file);
   if (h == MAP_NONE)
     return true; // built in
-  struct map_header *header = &s->map.headers[h];
+  struct map_header *header = &s->map->headers[h];
   bool in_std;
   CXCursor top = slice_outermost(d, &in_std);
   if (header->include) {
@@ -186,8 +186,8 @@ static bool slice_reach_header(struct slice *s, CXCursor d, CXFile file)
 // Keeps the items of a file that hold a place.
 static void slice_keep_at(struct slice *s, size_t file, size_t at)
 {
-  for (size_t i = 0; i < s->map.n_items; i++) {
-    const struct map_item *it = &s->map.items[i];
+  for (size_t i = 0; i < s->map->n_items; i++) {
+    const struct map_item *it = &s->map->items[i];
     if (!it->directive && it->file == file && at >= it->begin && at < it->end)
       slice_keep(s, i);
   }
@@ -202,8 +202,17 @@ static void slice_reach(struct slice *s, CXCursor d)
     return;
   if (kind == CXCursor_OverloadedDeclRef) {
     unsigned n = clang_getNumOverloadedDecls(d);
-    for (unsigned i = 0; i < n; i++)
-      slice_reach(s, clang_getOverloadedDecl(d, i));
+    for (unsigned i = 0; i < n; i++) {
+      // Operators of other people's types are found with the types, if at all.
+      CXCursor one = clang_getOverloadedDecl(d, i);
+      char *name = tu_take(clang_getCursorSpelling(one));
+      CXFile home = NULL;
+      size_t home_at;
+      tu_place(clang_getCursorLocation(one), &home, &home_at);
+      if (strncmp(name, "operator", 8) || (home && map_file_of(s->map, home) != MAP_NONE))
+        slice_reach(s, one);
+      free(name);
+    }
     return;
   }
   CXFile file = NULL;
@@ -211,7 +220,7 @@ static void slice_reach(struct slice *s, CXCursor d)
   tu_place(clang_getCursorLocation(d), &file, &at);
   if (!file)
     return;
-  size_t index = map_file_of(&s->map, file);
+  size_t index = map_file_of(s->map, file);
   if (index == MAP_NONE)
     slice_reach_header(s, d, file);
   else
@@ -221,9 +230,9 @@ static void slice_reach(struct slice *s, CXCursor d)
 // Everything of that name, where the AST does not say which.
 static void slice_reach_name(struct slice *s, const char *name)
 {
-  for (size_t n = map_first(&s->map, name); n != MAP_NONE; n = s->map.names[n].next)
-    if (!strcmp(s->map.names[n].name, name) && !s->map.items[s->map.names[n].item].out_of_line)
-      slice_keep(s, s->map.names[n].item);
+  for (size_t n = map_first(s->map, name); n != MAP_NONE; n = s->map->names[n].next)
+    if (!strcmp(s->map->names[n].name, name) && !s->map->items[s->map->names[n].item].out_of_line)
+      slice_keep(s, s->map->names[n].item);
 }
 
 static bool slice_is_conditional(const struct map_file *f, size_t token)
@@ -266,7 +275,7 @@ static bool slice_is_balanced(const struct map_file *f, size_t begin, size_t end
 // written, without the directives.
 static void slice_resolve(struct slice *s, size_t file, size_t begin, size_t end)
 {
-  const struct map_file *f = &s->map.files[file];
+  const struct map_file *f = &s->map->files[file];
   if (slice_is_balanced(f, begin, end))
     return;
   for (size_t i = map_token_at(f, begin); i < f->n_toks && f->toks[i].offset < end; i++) {
@@ -278,8 +287,8 @@ static void slice_resolve(struct slice *s, size_t file, size_t begin, size_t end
       i++;
     slice_hole_add(s, file, from, f->toks[i].offset + f->toks[i].length);
   }
-  for (size_t i = 0; i < s->map.n_skips; i++) {
-    const struct map_skip *k = &s->map.skips[i];
+  for (size_t i = 0; i < s->map->n_skips; i++) {
+    const struct map_skip *k = &s->map->skips[i];
     if (k->file == file && k->begin < end && begin < k->end)
       slice_hole_add(s, file, k->begin > begin ? k->begin : begin, k->end < end ? k->end : end);
   }
@@ -291,10 +300,10 @@ static void slice_hole(struct slice *s, CXCursor member)
   struct kr_span at;
   if (!tu_extent(member, &file, &at))
     return;
-  size_t index = map_file_of(&s->map, file);
+  size_t index = map_file_of(s->map, file);
   if (index == MAP_NONE)
     return;
-  const struct map_file *f = &s->map.files[index];
+  const struct map_file *f = &s->map->files[index];
   size_t end = at.offset + at.length;
   size_t next = map_token_at(f, end);
   // A declaration, or `= 0`: up to its semicolon. A body ends at its brace.
@@ -314,20 +323,22 @@ static void slice_hole(struct slice *s, CXCursor member)
   slice_hole_add(s, index, begin, end);
 }
 
-// NVRTC takes a constexpr function without a side for host code and refuses it.
+// NVRTC takes a function without a side for host code and refuses it, constexpr
+// and virtual ones too; these are kept, and get both sides.
 static void slice_mark(struct slice *s, CXCursor fn)
 {
   CXFile file = NULL;
   struct kr_span at;
   if (tu_is_device(fn) || tu_is_host(fn) || tu_is_kernel(fn) || !tu_extent(fn, &file, &at))
     return;
-  size_t index = map_file_of(&s->map, file), name_at;
+  size_t index = map_file_of(s->map, file), name_at;
   if (index == MAP_NONE)
     return;
-  const struct map_file *f = &s->map.files[index];
+  const struct map_file *f = &s->map->files[index];
   tu_place(clang_getCursorLocation(fn), &file, &name_at);
   for (size_t i = map_token_at(f, at.offset); i < f->n_toks && f->toks[i].offset < name_at; i++)
-    if (kr_token_is(f->text, f->toks[i], "constexpr") || kr_token_is(f->text, f->toks[i], "consteval")) {
+    if (kr_token_is(f->text, f->toks[i], "constexpr") ||
+        kr_token_is(f->text, f->toks[i], "consteval") || kr_token_is(f->text, f->toks[i], "virtual")) {
       KR_GROW(s->marks, s->n_marks, s->cap_marks);
       s->marks[s->n_marks++] = (struct slice_hole){index, f->toks[i].offset, f->toks[i].offset};
       return;
@@ -342,7 +353,7 @@ static int slice_see(void *arg, CXCursor cursor, CXCursor parent)
   bool in_class = around == CXCursor_ClassDecl || around == CXCursor_StructDecl ||
                   around == CXCursor_UnionDecl || around == CXCursor_ClassTemplate ||
                   around == CXCursor_ClassTemplatePartialSpecialization;
-  if (in_class && map_is_function(kind) && map_host_only(&s->map, cursor)) {
+  if (in_class && map_is_function(kind) && map_host_only(s->map, cursor)) {
     slice_hole(s, cursor);
     return 1;
   }
@@ -352,7 +363,7 @@ static int slice_see(void *arg, CXCursor cursor, CXCursor parent)
     size_t n = 0;
     CXCursor *friends = tu_children(cursor, &n);
     bool host = n && map_is_function(clang_getCursorKind(friends[0])) &&
-                map_host_only(&s->map, friends[0]);
+                map_host_only(s->map, friends[0]);
     free(friends);
     if (host) {
       slice_hole(s, cursor);
@@ -393,12 +404,12 @@ static bool slice_is_attribute(const char *word)
 
 static void slice_keep_macros(struct slice *s, const char *name)
 {
-  for (size_t n = map_first(&s->map, name); n != MAP_NONE; n = s->map.names[n].next)
-    if (!strcmp(s->map.names[n].name, name) && s->map.items[s->map.names[n].item].directive)
-      slice_keep(s, s->map.names[n].item);
-  for (size_t n = map_first_macro(&s->map, name); n != MAP_NONE; n = s->map.macros[n].next)
-    if (!strcmp(s->map.macros[n].name, name))
-      s->included[s->map.macros[n].item] = true;
+  for (size_t n = map_first(s->map, name); n != MAP_NONE; n = s->map->names[n].next)
+    if (!strcmp(s->map->names[n].name, name) && s->map->items[s->map->names[n].item].directive)
+      slice_keep(s, s->map->names[n].item);
+  for (size_t n = map_first_macro(s->map, name); n != MAP_NONE; n = s->map->macros[n].next)
+    if (!strcmp(s->map->macros[n].name, name))
+      s->included[s->map->macros[n].item] = true;
 }
 
 static size_t slice_past_hole(const struct slice *s, size_t file, size_t offset)
@@ -427,17 +438,17 @@ static size_t slice_included_file(const struct map *m, size_t file, size_t token
 // What the tokens of a kept piece name that the AST does not show.
 static void slice_tokens(struct slice *s, size_t file, size_t begin, size_t end, bool directive)
 {
-  const struct map_file *f = &s->map.files[file];
+  const struct map_file *f = &s->map->files[file];
   long attribute = 0; // depth of brackets of an attribute
   bool expect = false;
   for (size_t i = map_token_at(f, begin); i < f->n_toks && f->toks[i].offset < end; i++) {
     struct kr_token t = f->toks[i];
     if (slice_past_hole(s, file, t.offset) != t.offset)
       continue;
-    size_t pasted = slice_included_file(&s->map, file, i);
+    size_t pasted = slice_included_file(s->map, file, i);
     if (pasted != MAP_NONE && !s->pasted[pasted]) {
       s->pasted[pasted] = true;
-      slice_tokens(s, pasted, 0, s->map.files[pasted].len, false);
+      slice_tokens(s, pasted, 0, s->map->files[pasted].len, false);
     }
     if (directive && t.kind == KR_TOK_PUNCT &&
         (kr_token_is(f->text, t, "##") || kr_token_is(f->text, t, "%:%:")))
@@ -461,7 +472,7 @@ static void slice_tokens(struct slice *s, size_t file, size_t begin, size_t end,
     if (!slice_add_word(s, word))
       continue;
     slice_keep_macros(s, word);
-    if (map_first(&s->map, word) == MAP_NONE)
+    if (map_first(s->map, word) == MAP_NONE)
       std_add_macro(&s->std, word);
   }
 }
@@ -469,9 +480,9 @@ static void slice_tokens(struct slice *s, size_t file, size_t begin, size_t end,
 // Declarations that belong to a kept one.
 static void slice_mates(struct slice *s, size_t item)
 {
-  const struct map_item *it = &s->map.items[item];
-  for (size_t i = 0; i < s->map.n_items; i++) {
-    const struct map_item *o = &s->map.items[i];
+  const struct map_item *it = &s->map->items[item];
+  for (size_t i = 0; i < s->map->n_items; i++) {
+    const struct map_item *o = &s->map->items[i];
     if (i == item || o->directive || s->kept[i])
       continue;
     // Declared again, or in one text with it.
@@ -493,7 +504,7 @@ static void slice_mates(struct slice *s, size_t item)
     CXFile file = NULL;
     size_t at;
     tu_place(clang_getCursorLocation(of), &file, &at);
-    if (file && map_file_of(&s->map, file) == it->file && at >= it->begin && at < it->end)
+    if (file && map_file_of(s->map, file) == it->file && at >= it->begin && at < it->end)
       slice_keep(s, i);
   }
 }
@@ -509,7 +520,7 @@ static void slice_closure(struct slice *s)
   while (s->n_queue) {
     size_t item = s->queue[--s->n_queue];
     // Copied: keeping others may not move it, but its file's tokens are wanted.
-    struct map_item it = s->map.items[item];
+    struct map_item it = s->map->items[item];
     if (!it.directive) {
       if (item != s->kernel)
         slice_resolve(s, it.file, it.begin, it.end);
@@ -522,17 +533,17 @@ static void slice_closure(struct slice *s)
       // Operators of templates are found when these are instantiated.
       if (slice_is_template(it.kind) && !s->templates) {
         s->templates = true;
-        for (size_t i = 0; i < s->map.n_items; i++)
-          if (map_is_function(s->map.items[i].kind) && !s->map.items[i].directive &&
-              !strncmp(s->map.items[i].name, "operator", 8) && !s->map.items[i].out_of_line)
+        for (size_t i = 0; i < s->map->n_items; i++)
+          if (map_is_function(s->map->items[i].kind) && !s->map->items[i].directive &&
+              !strncmp(s->map->items[i].name, "operator", 8) && !s->map->items[i].out_of_line)
             slice_keep(s, i);
       }
     }
     slice_tokens(s, it.file, it.begin, it.end, it.directive);
     if (s->all_macros) {
       s->all_macros = false;
-      for (size_t i = 0; i < s->map.n_items; i++)
-        if (s->map.items[i].directive)
+      for (size_t i = 0; i < s->map->n_items; i++)
+        if (s->map->items[i].directive)
           slice_keep(s, i);
     }
   }
@@ -541,11 +552,11 @@ static void slice_closure(struct slice *s)
 // Whether a namespace has something in the slice.
 static bool slice_namespace_is_there(struct slice *s, const char *name)
 {
-  for (size_t i = 0; i < s->map.n_items; i++) {
-    if (!s->kept[i] || s->map.items[i].directive)
+  for (size_t i = 0; i < s->map->n_items; i++) {
+    if (!s->kept[i] || s->map->items[i].directive)
       continue;
-    for (size_t k = s->map.items[i].scope; k != MAP_NONE; k = s->map.scopes[k].parent)
-      if (!strcmp(s->map.scopes[k].name, name))
+    for (size_t k = s->map->items[i].scope; k != MAP_NONE; k = s->map->scopes[k].parent)
+      if (!strcmp(s->map->scopes[k].name, name))
         return true;
   }
   return false;
@@ -553,11 +564,11 @@ static bool slice_namespace_is_there(struct slice *s, const char *name)
 
 static bool slice_header_is_there(struct slice *s, CXFile file)
 {
-  size_t h = map_header_of(&s->map, file);
-  if (h == MAP_NONE || !s->map.headers[h].include)
+  size_t h = map_header_of(s->map, file);
+  if (h == MAP_NONE || !s->map->headers[h].include)
     return false;
-  for (size_t i = 0; i < s->map.n_headers; i++)
-    if (s->included[i] && !strcmp(s->map.headers[i].include, s->map.headers[h].include))
+  for (size_t i = 0; i < s->map->n_headers; i++)
+    if (s->included[i] && !strcmp(s->map->headers[i].include, s->map->headers[h].include))
       return true;
   return false;
 }
@@ -566,8 +577,8 @@ static bool slice_header_is_there(struct slice *s, CXFile file)
 // what they name is there.
 static void slice_usings(struct slice *s)
 {
-  for (size_t i = 0; i < s->map.n_items; i++) {
-    const struct map_item *it = &s->map.items[i];
+  for (size_t i = 0; i < s->map->n_items; i++) {
+    const struct map_item *it = &s->map->items[i];
     if (it->directive || s->kept[i] ||
         (it->kind != CXCursor_UsingDirective && it->kind != CXCursor_UsingDeclaration))
       continue;
@@ -594,7 +605,7 @@ static void slice_usings(struct slice *s)
         keep = !strcmp(name, "std") ? std_there
                                     : slice_namespace_is_there(s, name) || slice_header_is_there(s, file);
       } else if (clang_getCursorKind(ref) != CXCursor_Namespace) {
-        size_t index = file ? map_file_of(&s->map, file) : MAP_NONE;
+        size_t index = file ? map_file_of(s->map, file) : MAP_NONE;
         bool in_std;
         slice_outermost(ref, &in_std);
         keep = index != MAP_NONE || slice_header_is_there(s, file) ||
@@ -653,7 +664,7 @@ static bool slice_same_scope(const struct map *m, size_t a, size_t b)
 
 static void slice_open(struct slice_print *p, size_t scope)
 {
-  const struct map_scope *sc = &p->s->map.scopes[scope];
+  const struct map_scope *sc = &p->s->map->scopes[scope];
   switch (sc->kind) {
   case MAP_NAMESPACE:
     kr_bytes_addf(p->out, "namespace %s {\n", sc->name);
@@ -672,7 +683,7 @@ static void slice_open(struct slice_print *p, size_t scope)
 
 static void slice_enter(struct slice_print *p, size_t scope)
 {
-  const struct map *m = &p->s->map;
+  const struct map *m = p->s->map;
   size_t have = slice_depth(m, p->scope), want = slice_depth(m, scope);
   // The deepest scope that both have.
   size_t common = scope, n = want, at = p->scope, closed = 0;
@@ -709,7 +720,7 @@ static unsigned slice_line_of(const struct map_file *f, size_t offset)
 
 static void slice_mark_line(struct slice_print *p, size_t file, size_t begin)
 {
-  const struct map_file *f = &p->s->map.files[file];
+  const struct map_file *f = &p->s->map->files[file];
   unsigned line = slice_line_of(f, begin);
   if (p->file != file || p->line != line) {
     kr_bytes_addf(p->out, "#line %u \"", line);
@@ -726,17 +737,17 @@ static void slice_mark_line(struct slice_print *p, size_t file, size_t begin)
 
 static void slice_copy(struct slice_print *p, size_t file, size_t begin, size_t end)
 {
-  const struct map_file *f = &p->s->map.files[file];
+  const struct map_file *f = &p->s->map->files[file];
   size_t token = map_token_at(f, begin);
   for (size_t i = begin; i < end; i++) {
     while (token + 1 < f->n_toks && f->toks[token].offset < i)
       token++;
     // A file that is included in the middle of a declaration (a table of numbers)
     // stands here itself.
-    size_t pasted = f->toks[token].offset == i ? slice_included_file(&p->s->map, file, token) : MAP_NONE;
+    size_t pasted = f->toks[token].offset == i ? slice_included_file(p->s->map, file, token) : MAP_NONE;
     if (pasted != MAP_NONE) {
       slice_mark_line(p, pasted, 0);
-      slice_copy(p, pasted, 0, p->s->map.files[pasted].len);
+      slice_copy(p, pasted, 0, p->s->map->files[pasted].len);
       kr_bytes_addc(p->out, '\n');
       i = f->toks[token + 2].offset + f->toks[token + 2].length;
       while (i < end && f->text[i] != '\n')
@@ -747,7 +758,7 @@ static void slice_copy(struct slice_print *p, size_t file, size_t begin, size_t 
     }
     char c = f->text[i];
     bool hole = slice_past_hole(p->s, file, i) != i;
-    for (size_t k = 0; k < p->s->n_marks && c == 'c'; k++)
+    for (size_t k = 0; k < p->s->n_marks && (c == 'c' || c == 'v'); k++)
       if (p->s->marks[k].file == file && p->s->marks[k].begin == i && !hole) {
         kr_bytes_adds(p->out, "__host__ __device__ ");
         break;
@@ -777,7 +788,7 @@ static void slice_print_using(struct slice_print *p, const struct map_item *it)
     char *name = tu_take(clang_getCursorSpelling(ref));
     CXCursor up = clang_getCursorSemanticParent(ref);
     if (clang_isTranslationUnit(clang_getCursorKind(up)) && it->scope == MAP_NONE && name[0] &&
-        ((file && map_file_of(&p->s->map, file) != MAP_NONE) || !strcmp(name, "std")) &&
+        ((file && map_file_of(p->s->map, file) != MAP_NONE) || !strcmp(name, "std")) &&
         !clang_Cursor_isInlineNamespace(ref)) {
       kr_bytes_addf(p->out, "namespace %s {}\n", name);
       p->line = 0;
@@ -789,11 +800,11 @@ static void slice_print_using(struct slice_print *p, const struct map_item *it)
 
 static void slice_includes(const struct slice *s, bool all, struct kr_bytes *out, bool *libcu)
 {
-  const char **seen = kr_xcalloc(s->map.n_headers + 1, sizeof *seen);
+  const char **seen = kr_xcalloc(s->map->n_headers + 1, sizeof *seen);
   size_t n = 0;
   *libcu = false;
-  for (size_t i = 0; i < s->map.n_headers; i++) {
-    const struct map_header *h = &s->map.headers[i];
+  for (size_t i = 0; i < s->map->n_headers; i++) {
+    const struct map_header *h = &s->map->headers[i];
     if (!h->include || !(s->included[i] || (all && !h->implicit)))
       continue;
     bool twice = false;
@@ -812,7 +823,7 @@ static void slice_includes(const struct slice *s, bool all, struct kr_bytes *out
 // Prints both halves. `all` takes every device header of the file.
 static void slice_print(struct slice *s, bool all, struct kr_bytes *before, struct kr_bytes *after)
 {
-  struct map *m = &s->map;
+  struct map *m = s->map;
   size_t *order = kr_xcalloc(m->n_items + 1, sizeof *order), n = 0;
   for (size_t i = 0; i < m->n_items; i++)
     if (s->kept[i] && i != s->kernel)
@@ -895,23 +906,23 @@ static void slice_errors(struct slice *s, struct kr_diags *out)
     CXFile file = NULL;
     size_t at;
     tu_place(clang_getDiagnosticLocation(diag), &file, &at);
-    size_t index = file ? map_file_of(&s->map, file) : MAP_NONE;
+    size_t index = file ? map_file_of(s->map, file) : MAP_NONE;
     bool inside = false;
     if (index != MAP_NONE && clang_getDiagnosticSeverity(diag) >= CXDiagnostic_Error &&
         slice_past_hole(s, index, at) == at)
-      for (size_t k = 0; k < s->map.n_items && !inside; k++)
-        inside = s->kept[k] && s->map.items[k].file == index && at >= s->map.items[k].begin &&
-                 at < s->map.items[k].end;
+      for (size_t k = 0; k < s->map->n_items && !inside; k++)
+        inside = s->kept[k] && s->map->items[k].file == index && at >= s->map->items[k].begin &&
+                 at < s->map->items[k].end;
     if (inside) {
       char *text = tu_take(clang_getDiagnosticSpelling(diag));
       unsigned line = 0;
       clang_getFileLocation(clang_getDiagnosticLocation(diag), NULL, &line, NULL, NULL);
       if (!s->missing && slice_is_missing(text) && !strstr(text, "'__"))
-        s->missing = kr_xasprintf("%s:%u: %s", s->map.files[index].shown, line, text);
+        s->missing = kr_xasprintf("%s:%u: %s", s->map->files[index].shown, line, text);
       if (index == 0)
         kr_diags_add(out, KR_SEV_ERROR, at, 0, "%s", text);
       else
-        kr_diags_add(out, KR_SEV_ERROR, SIZE_MAX, 0, "%s:%u: %s", s->map.files[index].shown, line,
+        kr_diags_add(out, KR_SEV_ERROR, SIZE_MAX, 0, "%s:%u: %s", s->map->files[index].shown, line,
                      text);
       free(text);
     }
@@ -978,20 +989,20 @@ static int slice_dep_order(const void *a, const void *b)
 
 static void slice_deps(struct slice *s)
 {
-  bool *used = kr_xcalloc(s->map.n_files + 1, sizeof *used);
+  bool *used = kr_xcalloc(s->map->n_files + 1, sizeof *used);
   size_t n = 0;
-  for (size_t i = 0; i < s->map.n_items; i++)
-    if (s->kept[i] && s->map.items[i].file != s->map.items[s->kernel].file)
-      used[s->map.items[i].file] = true;
-  for (size_t i = 0; i < s->map.n_files; i++) {
+  for (size_t i = 0; i < s->map->n_items; i++)
+    if (s->kept[i] && s->map->items[i].file != s->map->items[s->kernel].file)
+      used[s->map->items[i].file] = true;
+  for (size_t i = 0; i < s->map->n_files; i++) {
     used[i] |= s->pasted[i];
     n += used[i];
   }
   s->k->deps = kr_xcalloc(n + 1, sizeof *s->k->deps);
-  for (size_t i = 0; i < s->map.n_files; i++)
+  for (size_t i = 0; i < s->map->n_files; i++)
     if (used[i]) {
-      s->k->deps[s->k->n_deps].file = kr_xstrdup(s->map.files[i].shown);
-      s->k->deps[s->k->n_deps++].tokens = kr_lex_hash(s->map.files[i].text, s->map.files[i].len);
+      s->k->deps[s->k->n_deps].file = kr_xstrdup(s->map->files[i].shown);
+      s->k->deps[s->k->n_deps++].tokens = kr_lex_hash(s->map->files[i].text, s->map->files[i].len);
     }
   qsort(s->k->deps, s->k->n_deps, sizeof *s->k->deps, slice_dep_order);
   free(used);
@@ -999,8 +1010,8 @@ static void slice_deps(struct slice *s)
 
 static size_t slice_find_kernel(struct slice *s, CXCursor kernel)
 {
-  for (size_t i = 0; i < s->map.n_items; i++)
-    if (!s->map.items[i].directive && clang_equalCursors(s->map.items[i].cursor, kernel))
+  for (size_t i = 0; i < s->map->n_items; i++)
+    if (!s->map->items[i].directive && clang_equalCursors(s->map->items[i].cursor, kernel))
       return i;
   return MAP_NONE;
 }
@@ -1018,7 +1029,6 @@ static void slice_release(struct slice *s)
   free(s->marks);
   free(s->missing);
   std_release(&s->std);
-  map_release(&s->map);
 }
 
 int slice_make(struct tu *tu, CXCursor kernel, struct kr_pkernel *k, struct kr_err *err)
@@ -1027,17 +1037,17 @@ int slice_make(struct tu *tu, CXCursor kernel, struct kr_pkernel *k, struct kr_e
   struct kr_diags errors = {NULL, 0, 0, 0};
   char *why = NULL;
   int status = -1;
-  map_build(&s.map, tu);
-  s.kept = kr_xcalloc(s.map.n_items + 1, sizeof *s.kept);
-  s.pasted = kr_xcalloc(s.map.n_files + 1, sizeof *s.pasted);
-  s.included = kr_xcalloc(s.map.n_headers + 1, sizeof *s.included);
+  s.map = map_of(tu);
+  s.kept = kr_xcalloc(s.map->n_items + 1, sizeof *s.kept);
+  s.pasted = kr_xcalloc(s.map->n_files + 1, sizeof *s.pasted);
+  s.included = kr_xcalloc(s.map->n_headers + 1, sizeof *s.included);
   s.kernel = slice_find_kernel(&s, kernel);
-  if (s.kernel == MAP_NONE || s.map.items[s.kernel].file != 0) {
+  if (s.kernel == MAP_NONE || s.map->items[s.kernel].file != 0) {
     kr_err_set(err, "%s is not a definition at namespace scope of %s", k->name ? k->name : "kernel",
                tu->path);
     goto out;
   }
-  if (!slice_is_balanced(&s.map.files[0], k->at.offset, k->at.offset + k->at.length)) {
+  if (!slice_is_balanced(&s.map->files[0], k->at.offset, k->at.offset + k->at.length)) {
     kr_err_set(err, "a conditional (#if) begins inside it and ends outside, or the reverse");
     goto out;
   }
@@ -1048,8 +1058,8 @@ int slice_make(struct tu *tu, CXCursor kernel, struct kr_pkernel *k, struct kr_e
   slice_closure(&s);
   slice_usings(&s);
   slice_closure(&s);
-  for (size_t i = 0; i < s.map.n_items; i++)
-    if (s.map.items[i].directive && !s.map.items[i].name[0])
+  for (size_t i = 0; i < s.map->n_items; i++)
+    if (s.map->items[i].directive && !s.map->items[i].name[0])
       s.kept[i] = true; // #pragma pack
   slice_errors(&s, &errors);
   if (s.missing) {

@@ -504,9 +504,13 @@ static void map_directives(struct map *m, size_t file)
   }
 }
 
-void map_build(struct map *m, struct tu *tu)
+struct map *map_of(struct tu *tu)
 {
-  memset(m, 0, sizeof *m);
+  if (tu->map && tu->map_parse == tu->parses)
+    return tu->map;
+  map_forget(tu->map);
+  struct map *m = tu->map = kr_xcalloc(1, sizeof *m);
+  tu->map_parse = tu->parses;
   m->tu = tu;
   m->heads = kr_xmalloc(MAP_HASH * sizeof *m->heads);
   m->macro_heads = kr_xmalloc(MAP_HASH * sizeof *m->macro_heads);
@@ -526,10 +530,13 @@ void map_build(struct map *m, struct tu *tu)
   for (size_t i = 0; i < m->n_files; i++)
     map_directives(m, i);
   tu_visit(clang_getTranslationUnitCursor(tu->unit), map_walk_one, &w);
+  return m;
 }
 
-void map_release(struct map *m)
+void map_forget(struct map *m)
 {
+  if (!m)
+    return;
   for (size_t i = 0; i < m->n_files; i++) {
     free(m->files[i].shown);
     free(m->files[i].toks);
@@ -555,5 +562,5 @@ void map_release(struct map *m)
   free(m->macros);
   free(m->heads);
   free(m->macro_heads);
-  memset(m, 0, sizeof *m);
+  free(m);
 }

@@ -86,8 +86,8 @@ struct map {
   size_t last_index;
 };
 
-void map_build(struct map *m, struct tu *tu);
-void map_release(struct map *m);
+// The map of a unit as it was parsed last: made once a parse, owned by the unit.
+struct map *map_of(struct tu *tu);
 
 // Index of a user's file or of a header, MAP_NONE for neither.
 size_t map_file_of(struct map *m, CXFile file);

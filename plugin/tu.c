@@ -339,6 +339,7 @@ void tu_close(struct tu *tu)
     return;
   tu_close(tu->slice);
   facts_forget(tu->known);
+  map_forget(tu->map);
   macros_free(tu->macros);
   if (tu->unit)
     clang_disposeTranslationUnit(tu->unit);

@@ -48,6 +48,8 @@ struct tu {
   size_t n_args;
   // The slice that was parsed last, with the same flags and name; slice.c opens it.
   struct tu *slice;
+  struct map *map; // slice_map.c's, of parse number `map_parse`
+  unsigned map_parse;
   struct facts_known *known; // what facts.c remembers of the slice in this unit
   struct macros *macros; // private to macros.c; void after the next parse
   char *buffer; // what clang was given, as long as src.data
@@ -129,6 +131,7 @@ struct facts_ask {
 int facts_make(struct tu *tu, const struct facts_ask *ask, struct kr_facts *out,
                struct kr_err *err);
 
+void map_forget(struct map *m);                // NULL is fine
 void facts_forget(struct facts_known *known); // NULL is fine
 
 #endif
