@@ -9,6 +9,10 @@
 
 enum { REFINE_DEFAULT = 4, REFINE_MAX_TOLD = 64 << 10 };
 
+// No variant can be much faster than one that reaches this share of the memory
+// bandwidth, over buffers that no cache holds.
+static const double refine_roofline = 0.95;
+
 static unsigned refine_trajectories(const struct refine_options *o)
 {
   return o->trajectories ? o->trajectories : REFINE_DEFAULT;
@@ -266,6 +270,14 @@ int refine_run(const struct refine *r, struct refine_result *result, struct kr_e
       if (rc) {
         if (result->end != REFINE_PROMPT)
           kr_err_prefix(&why, "kernel `%s`, turn %u", event.kernel, event.turn);
+        goto out;
+      }
+      const struct kr_verdict *v = &result->turns[result->n - 1].verdict;
+      double share = feedback_roofline(v, r->task.reference, r->task.facts);
+      if (v->status == KR_STATUS_OK && share >= refine_roofline) {
+        result->end = REFINE_ROOFLINE;
+        kr_err_set(&why, "kernel `%s`: a variant reaches %.0f %% of the memory bandwidth",
+                   event.kernel, 100 * share);
         goto out;
       }
     }

@@ -47,6 +47,7 @@ struct refine_turn {
 enum refine_end {
   REFINE_DONE,        // every turn was taken
   REFINE_MAX_CALLS,
+  REFINE_ROOFLINE,    // a right variant moves its bytes about as fast as the memory can
   REFINE_INTERRUPTED,
   REFINE_MODEL,       // the model failed; `why` and `failure` say how
   REFINE_JUDGE,       // judge() could not go on
@@ -92,7 +93,7 @@ struct refine {
   struct refine_options options;
 };
 
-// Runs the loop. Returns 0 when it ended by itself (DONE, MAX_CALLS), else -1
+// Runs the loop. Returns 0 when it ended by itself (DONE, MAX_CALLS, ROOFLINE), else -1
 // with `err`, which `result->why` repeats. What was found until then is in
 // `result` either way; the caller releases it.
 int refine_run(const struct refine *r, struct refine_result *result, struct kr_err *err);

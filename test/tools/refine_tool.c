@@ -143,7 +143,7 @@ static unsigned number(int argc, char **argv, const char *name, unsigned otherwi
 
 static void report(const struct refine_result *result)
 {
-  static const char *const ends[] = {"done", "max-calls", "interrupted", "model", "judge", "prompt"};
+  static const char *const ends[] = {"done", "max-calls", "roofline", "interrupted", "model", "judge", "prompt"};
   static const char *const failures[] = {"fine", "config", "refused", "budget", "unreachable",
                                          "nonsense", "interrupted"};
   printf("end: %s", ends[result->end]);
@@ -205,9 +205,13 @@ int main(int argc, char **argv)
   if (model_open(spec, &options, &model, &err))
     goto out;
   printf("model: %s\n", model_where(model));
+  // --gbytes-per-s=N: a device with that memory and a case of 1 MB.
+  double bytes[1] = {1e6};
+  struct kr_reference ref = {.case_bytes = bytes, .n_cases = 1};
   struct kr_device_facts facts = {.arch = "cpu", .warp = 32};
+  facts.peak_bytes_per_s = 1e9 * number(argc, argv, "gbytes-per-s", 0);
   struct refine r = {
-      .task = {&contract, &facts, NULL, number(argc, argv, "budget", 0)},
+      .task = {&contract, &facts, &ref, number(argc, argv, "budget", 0)},
       .model = model,
       .judge = judge,
       .judge_arg = verdicts,
