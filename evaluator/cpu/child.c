@@ -41,17 +41,22 @@ static void child_drain(struct pollfd *p, struct kr_bytes *into)
 // not waited for.
 static void child_watch(struct child *c, pid_t pid, int pidfd, int out, int log)
 {
-  long long deadline = child_now_ms() + c->timeout_ms;
+  long long start = child_now_ms();
   struct pollfd p[3] = {{.fd = pidfd, .events = POLLIN},
                         {.fd = out, .events = POLLIN},
                         {.fd = log, .events = POLLIN}};
   bool ended = false;
   while (!ended || p[1].fd >= 0 || p[2].fd >= 0) {
-    long long left = deadline - child_now_ms();
+    unsigned limit = c->timeout_ms, shorter = c->shorter_ms ? atomic_load(c->shorter_ms) : 0;
+    if (shorter && shorter < limit)
+      limit = shorter;
+    long long left = start + limit - child_now_ms();
     if (left <= 0 && !ended && !c->late) {
       c->late = true;
       kill(pid, SIGKILL);
     }
+    if (c->shorter_ms && !shorter && left > 50)
+      left = 50; // look again
     int n = poll(p, 3, ended ? 0 : c->late ? 1000 : (int)left);
     if (n == 0 && ended)
       return;

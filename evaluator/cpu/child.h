@@ -1,6 +1,7 @@
 #ifndef KR_CPU_CHILD_H
 #define KR_CPU_CHILD_H
 
+#include <stdatomic.h>
 #include <stdbool.h>
 
 #include "../base/bytes.h"
@@ -15,6 +16,8 @@ struct child {
   struct kr_bytes *out, *log;
   int fd3, fd4; // passed as 3 and 4; -1: none
   unsigned timeout_ms;
+  // NULL, or a shorter limit that another thread may set while it runs; 0: none yet.
+  const atomic_uint *shorter_ms;
   // Filled by child_run().
   int status; // as of waitpid()
   bool late;  // killed at the limit

@@ -85,8 +85,7 @@ enum kr_fault {
   KR_FAULT_DEADLOCK,   // counts
   KR_FAULT_DIVERGED,   // threads meet at different barriers; detail: KR_WAIT_*
   KR_FAULT_SHARED_END,  // wrote between the end of a variable and its guard; detail: its index
-  KR_FAULT_NOT_IN_MASK, // a lane calls a warp function whose mask leaves it out
-  KR_FAULT_SETUP       // detail: errno, address: line; the back end's own failure
+  KR_FAULT_NOT_IN_MASK  // a lane calls a warp function whose mask leaves it out
 };
 
 enum kr_wait { KR_WAIT_BARRIER, KR_WAIT_SYNCWARP, KR_WAIT_SHUFFLE, KR_WAIT_VOTE, KR_WAIT_MATCH,

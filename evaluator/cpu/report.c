@@ -170,18 +170,15 @@ static void report_fault(const struct kr_job *job, const struct kr_image *image,
   }
 }
 
-int report_end(const struct kr_job *job, const struct kr_image *image,
-               const struct kr_instance *in, const uint64_t *data, int status, bool late,
-               unsigned timeout_ms, struct kr_run_result *r, struct kr_err *err)
+void report_end(const struct kr_job *job, const struct kr_image *image,
+                const struct kr_instance *in, const uint64_t *data, int status, bool late,
+                unsigned timeout_ms, struct kr_run_result *r)
 {
   r->text[0] = '\0';
   if (late || (WIFSIGNALED(status) && WTERMSIG(status) == SIGXCPU)) {
     report_set(r, KR_RUN_TIMEOUT, "the kernel did not finish within %u ms", timeout_ms);
   } else if (WIFEXITED(status) && WEXITSTATUS(status) == 0 && job->done == job->nonce) {
     r->status = KR_RUN_OK;
-  } else if (WIFEXITED(status) && job->fault == KR_FAULT_SETUP) {
-    return kr_err_set(err, "the CPU runtime could not be set up (line %llu: %s)",
-                      (unsigned long long)job->address, strerror((int)job->detail));
   } else if (WIFEXITED(status) && WEXITSTATUS(status) == 3 && job->fault) {
     report_fault(job, image, in, data, r);
   } else if (WIFSIGNALED(status) && WTERMSIG(status) == SIGSYS) {
@@ -192,5 +189,4 @@ int report_end(const struct kr_job *job, const struct kr_image *image,
     report_set(r, KR_RUN_FAULT, "the kernel ended the process (exit %d) without completion",
                WEXITSTATUS(status));
   }
-  return 0;
 }

@@ -7,9 +7,9 @@
 // What an ended kevin-simt did, in one sentence in `r->text`, with the thread,
 // the block and the buffer where they are known; `r->status` with it.
 // `status` is waitpid()'s. `data` holds the address of each buffer's first
-// element. Returns 0; -1 when the runtime itself failed (`err`).
-int report_end(const struct kr_job *job, const struct kr_image *image,
-               const struct kr_instance *in, const uint64_t *data, int status, bool late,
-               unsigned timeout_ms, struct kr_run_result *r, struct kr_err *err);
+// element.
+void report_end(const struct kr_job *job, const struct kr_image *image,
+                const struct kr_instance *in, const uint64_t *data, int status, bool late,
+                unsigned timeout_ms, struct kr_run_result *r);
 
 #endif

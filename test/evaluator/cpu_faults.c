@@ -150,6 +150,11 @@ static void races(void)
   fault("__global__ void k(int *o) { int t = threadIdx.x, v = t;\n"
         " for (int d = 16; d; d /= 2) v += __shfl_down_sync(~0u, v, d); if (!t) o[0] = v; }",
         1, 24, 0, 1, KR_RUN_FAULT, "`o[0]` differs");
+  fault("__global__ void k(int *o) { if (!threadIdx.x) o[0] = blockIdx.x; }", 5, 32, 0, 1,
+        KR_RUN_FAULT, "`o[0]` differs when the threads run in another order");
+  // Blocks that wait for earlier ones by plain loads end in one order only.
+  fault("__global__ void k(int *o) { volatile int *p = o; int b = blockIdx.x;\n"
+        " while (b && p[b - 1] != b) ; p[b] = b + 1; }", 4, 1, 0, 4, KR_RUN_OK, "");
   // Atomics whose outcome is the order's: compared with nothing.
   fault("__global__ void k(int *o) { __shared__ int n; if (!threadIdx.x) n = 0; __syncthreads();\n"
         " o[atomicAdd(&n, 1)] = threadIdx.x; }", 1, 64, 0, 64, KR_RUN_OK, "");

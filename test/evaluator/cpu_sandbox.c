@@ -3,10 +3,10 @@
 // can be seen is refused with its reason, what cannot be seen is trapped.
 #include "cpu_kit.h"
 
-#include <signal.h>
+#include "evaluator/cpu/wall.c"
+
+#include <errno.h>
 #include <sys/wait.h>
-#include <time.h>
-#include <unistd.h>
 
 #define KERNEL "\n__global__ void k(int *o) { o[0] = 1; }\n"
 
@@ -133,6 +133,8 @@ static void calls_by_address(void)
           KR_RUN_FAULT, "forbidden system call 9 (mmap)");
   trapped(SCAN "__global__ void k(int *o) { o[0] = find()(0x40000002, (long)\"/x\", 0, 0, 0, 0, 0); }",
           KR_RUN_FAULT, "forbidden system call of another interface");
+  trapped(SCAN "__global__ void k(int *o) { o[0] = 1; find()(231, 4, 0, 0, 0, 0, 0); }",
+          KR_RUN_FAULT, "ended the process (exit 4) without completion");
   trapped(SCAN "__global__ void k(int *o) { o[0] = 1; find()(231, 0, 0, 0, 0, 0, 0); }",
           KR_RUN_FAULT, "ended the process (exit 0) without completion");
 }
@@ -297,8 +299,29 @@ static void scribble(void)
   harmless("__global__ void k(int *o) { o[0] = 3; }", 3);
 }
 
+// The outer wall of the compiler: nothing but what is named can be opened.
+static void wall(void)
+{
+  pid_t pid = fork();
+  if (pid == 0) {
+    static const char *const readable[] = {"/usr/lib", NULL};
+    if (wall_files(readable))
+      _exit(9); // no Landlock here
+    int inside = open("/usr/lib/os-release", O_RDONLY);
+    if (inside < 0 && errno == ENOENT)
+      inside = open("/usr/lib", O_RDONLY | O_DIRECTORY);
+    int read = open("/etc/passwd", O_RDONLY), read_errno = errno;
+    int made = open("/tmp/kevin-wall-test", O_WRONLY | O_CREAT, 0600);
+    _exit(inside >= 0 && read < 0 && read_errno == EACCES && made < 0 ? 0 : 1);
+  }
+  int status = 0;
+  CHECK(waitpid(pid, &status, 0) == pid);
+  CHECK(WIFEXITED(status) && (WEXITSTATUS(status) == 0 || WEXITSTATUS(status) == 9));
+}
+
 int main(void)
 {
+  wall();
   calls_by_name();
   calls_by_address();
   assembler();

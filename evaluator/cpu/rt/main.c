@@ -9,6 +9,7 @@
 
 #include <errno.h>
 #include <stddef.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
@@ -22,10 +23,14 @@ void *simt_arguments[1024];
 
 enum { SIMT_JOB_FD = 3, SIMT_IMAGE_FD = 4 };
 
+// A failure before the lock goes to stderr, which no kernel can write to, so
+// that none can pass for a failure of ours.
 #define SETUP(cond)                                                                                \
   do {                                                                                             \
-    if (!(cond))                                                                                   \
-      simt_fail(KR_FAULT_SETUP, __LINE__, errno);                                                  \
+    if (!(cond)) {                                                                                 \
+      dprintf(2, "%s failed: %s", #cond, strerror(errno));                                         \
+      _exit(4);                                                                                    \
+    }                                                                                              \
   } while (0)
 
 static void *simt_map(uint64_t address, uint64_t bytes, int prot, int flags, int fd,
@@ -77,11 +82,12 @@ static void simt_map_shared(void)
 int main(void)
 {
   struct stat st;
-  if (fstat(SIMT_JOB_FD, &st) || st.st_size < (off_t)sizeof(struct kr_job))
-    return 2; // not started by the back end
-  simt_job = mmap(NULL, sizeof *simt_job, PROT_READ | PROT_WRITE, MAP_SHARED, SIMT_JOB_FD, 0);
-  if (simt_job == MAP_FAILED)
+  if (fstat(SIMT_JOB_FD, &st) || st.st_size < (off_t)sizeof(struct kr_job)) {
+    dprintf(2, "kevin-simt is run by kevin-worker\n");
     return 2;
+  }
+  simt_job = mmap(NULL, sizeof *simt_job, PROT_READ | PROT_WRITE, MAP_SHARED, SIMT_JOB_FD, 0);
+  SETUP(simt_job != MAP_FAILED);
   SETUP(simt_job->version == KR_IMAGE_VERSION);
   SETUP(!simt_limit());
   struct rlimit cpu = {simt_job->cpu_seconds, simt_job->cpu_seconds + 1};
@@ -101,8 +107,8 @@ int main(void)
   SETUP(!mprotect(params, sizeof params, PROT_READ));
   SETUP(!simt_stacks());
   SETUP(!simt_catch_faults());
-  SETUP(!close_range(0, ~0u, 0));
-  SETUP(!simt_lock());
+  SETUP(!close_range(3, ~0u, 0));
+  SETUP(!simt_lock()); // descriptors 0 to 2 stay, and nothing can use them
   simt_run();
   simt_job->done = simt_job->nonce;
   for (;;)

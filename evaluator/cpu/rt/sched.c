@@ -18,8 +18,8 @@
 //
 // A kernel that never waits needs no fibers: its threads are a loop.
 //
-// `reversed` runs the same block from the last thread to the first. A kernel
-// without races cannot tell.
+// `reversed` runs the grid from the last block to the first and each block from
+// the last thread to the first. A kernel without races cannot tell.
 
 struct lane {
   void *sp;
@@ -568,21 +568,20 @@ void simt_run(void)
     sreg[9 + i] = grid[i];
   }
   bool fibers = simt_image->flags & KR_IMAGE_FIBERS;
-  uint64_t n = 0;
-  for (uint32_t z = 0; z < grid[2]; z++)
-    for (uint32_t y = 0; y < grid[1]; y++)
-      for (uint32_t x = 0; x < grid[0]; x++, n++) {
-        sreg[3] = x;
-        sreg[4] = y;
-        sreg[5] = z;
-        shared_noise(n);
-        if (fibers)
-          run_block();
-        else
-          run_loop();
-        shared_check();
-      }
-  simt_job->blocks_done = n;
+  uint64_t n_blocks = (uint64_t)grid[0] * grid[1] * grid[2];
+  for (uint64_t i = 0; i < n_blocks; i++) {
+    uint64_t n = s.reversed ? n_blocks - 1 - i : i;
+    sreg[3] = (uint32_t)(n % grid[0]);
+    sreg[4] = (uint32_t)(n / grid[0] % grid[1]);
+    sreg[5] = (uint32_t)(n / grid[0] / grid[1]);
+    shared_noise(n);
+    if (fibers)
+      run_block();
+    else
+      run_loop();
+    shared_check();
+    simt_job->blocks_done = i + 1;
+  }
 }
 
 // --- imports ---
