@@ -172,7 +172,19 @@ static bool slice_reach_header(struct slice *s, CXCursor d, CXFile file)
   else if (header->toolkit && !header->implicit)
     ok = false;
   if (!ok) {
-    char *full = kr_xasprintf("%s%s", in_std ? "std::" : "", name);
+    char *full = kr_xstrdup(name);
+    for (CXCursor up = clang_getCursorSemanticParent(top);
+         clang_getCursorKind(up) == CXCursor_Namespace; up = clang_getCursorSemanticParent(up)) {
+      char *outer = tu_take(clang_getCursorSpelling(up));
+      char *longer = kr_xasprintf("%s::%s", outer, full);
+      // Inline namespaces of libraries are not what a user would write.
+      if (!clang_Cursor_isInlineNamespace(up)) {
+        free(full);
+        full = kr_xstrdup(longer);
+      }
+      free(longer);
+      free(outer);
+    }
     char *shown = kr_xasprintf("<%s>", base ? base + 1 : path);
     slice_miss(s, full, shown);
     free(full);
@@ -1053,8 +1065,8 @@ int slice_make(struct tu *tu, CXCursor kernel, struct kr_pkernel *k, struct kr_e
   }
   slice_keep(&s, s.kernel);
   // The head may begin with macros that left nothing in the AST.
-  if (k->at.offset < s.map.items[s.kernel].begin)
-    slice_tokens(&s, 0, k->at.offset, s.map.items[s.kernel].begin, false);
+  if (k->at.offset < s.map->items[s.kernel].begin)
+    slice_tokens(&s, 0, k->at.offset, s.map->items[s.kernel].begin, false);
   slice_closure(&s);
   slice_usings(&s);
   slice_closure(&s);
