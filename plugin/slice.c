@@ -546,8 +546,9 @@ static void slice_closure(struct slice *s)
       if (slice_is_template(it.kind) && !s->templates) {
         s->templates = true;
         for (size_t i = 0; i < s->map->n_items; i++)
-          if (map_is_function(s->map->items[i].kind) && !s->map->items[i].directive &&
-              !strncmp(s->map->items[i].name, "operator", 8) && !s->map->items[i].out_of_line)
+          if (!s->map->items[i].directive && map_is_function(s->map->items[i].kind) &&
+              !strncmp(s->map->items[i].name, "operator", 8) && !s->map->items[i].out_of_line &&
+              tu_is_device(s->map->items[i].cursor))
             slice_keep(s, i);
       }
     }
