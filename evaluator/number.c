@@ -35,12 +35,16 @@ static double widen(uint16_t h, int exponent_bits, int mantissa_bits)
   int exponent = h >> mantissa_bits & ((1 << exponent_bits) - 1);
   int mantissa = h & ((1 << mantissa_bits) - 1);
   double d;
-  if (exponent == (1 << exponent_bits) - 1)
+  if (exponent && exponent != (1 << exponent_bits) - 1) {
+    uint64_t bits = (uint64_t)(h >> 15) << 63 | (uint64_t)(exponent - bias + 1023) << 52 |
+                    (uint64_t)mantissa << (52 - mantissa_bits);
+    memcpy(&d, &bits, sizeof d);
+    return d;
+  }
+  if (exponent)
     d = mantissa ? NAN : INFINITY;
-  else if (!exponent)
-    d = ldexp(mantissa, 1 - bias - mantissa_bits);
   else
-    d = ldexp(mantissa | 1 << mantissa_bits, exponent - bias - mantissa_bits);
+    d = ldexp(mantissa, 1 - bias - mantissa_bits);
   return h & 0x8000 ? -d : d;
 }
 

@@ -232,6 +232,32 @@ static void test_opening(void)
   CHECK_INT(kr_worker_probe(&o, &facts, &err), -1);
 }
 
+static void test_probing(void)
+{
+  struct kr_device_facts facts;
+  struct kr_err err = {{0}};
+  begin("ok ok");
+  write_file("open", "{\"ok\":true,\"lost\":false,\"facts\":{\"name\":\"NVIDIA H200\",\"arch\":\"sm_90\","
+                     "\"sms\":132,\"peak_bytes_per_s\":4.8e12}}");
+  struct kr_worker_options o = {.program = program, .backend = "cuda", .device = {.timeout_ms = 40}};
+  CHECK_INT(kr_worker_probe(&o, &facts, &err), 0);
+  CHECK_STR(facts.name, "NVIDIA H200");
+  CHECK_INT(facts.sms, 132);
+  CHECK_NEAR(facts.peak_bytes_per_s, 4.8e12, 1e-15);
+  CHECK_STR(facts.uuid, "");
+  end();
+  begin("error ok");
+  o.program = program;
+  CHECK_INT(kr_worker_probe(&o, &facts, &err), -1);
+  CHECK_STR(err.text, "no GPU today");
+  end();
+  begin("kill ok");
+  o.program = program;
+  CHECK_INT(kr_worker_probe(&o, &facts, &err), -1);
+  CHECK(strstr(err.text, "was killed by signal 9 (Killed) when asked for the back end `cuda`"));
+  end();
+}
+
 static void test_the_two_halves(void)
 {
   struct kr_candidate cand = {.code = (char *)"void saxpy();"};
@@ -263,6 +289,7 @@ int main(int argc, char **argv)
   test_nonsense_at_any_byte();
   test_a_lost_device_is_replaced();
   test_opening();
+  test_probing();
   test_the_two_halves();
   kr_contract_release(&c);
   free(verdict_text);
