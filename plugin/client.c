@@ -155,7 +155,7 @@ static int client_start(struct kr_parser *p, struct kr_err *err)
     kr_err_errno(err, "cannot make a socket for kevin-parse");
     goto out;
   }
-  // Crash reports of libclang are not for the user; --debug=extract shows them.
+  // Crash reports of libclang are not for the user: the sentence of the client is.
   null_fd = open("/dev/null", O_WRONLY | O_CLOEXEC);
   pid_t parent = getpid();
   pid_t pid = null_fd < 0 ? -1 : fork();

@@ -138,12 +138,31 @@ static bool tu_flag_passes(const char *flag)
          !strncmp(flag, "-std=", 5);
 }
 
+// The nearest architecture that clang knows: it refuses the whole command line for
+// one that came after it.
+static const char *tu_arch(const char *arch)
+{
+  static const char *const known[] = {"sm_50", "sm_52", "sm_53", "sm_60", "sm_61", "sm_62",
+                                      "sm_70", "sm_72", "sm_75", "sm_80", "sm_86", "sm_87",
+                                      "sm_89", "sm_90"};
+  const char *digits = arch ? strchr(arch, '_') : NULL;
+  int want = digits ? atoi(digits + 1) : 0;
+  const char *best = known[sizeof known / sizeof *known - 1];
+  if (want <= 0)
+    return best;
+  best = known[0];
+  for (size_t i = 0; i < sizeof known / sizeof *known; i++)
+    if (atoi(known[i] + 3) <= want)
+      best = known[i];
+  return best;
+}
+
 static void tu_command_line(struct tu *tu, const struct tu_setup *setup)
 {
   size_t cap = 0;
   tu_arg(tu, &cap, kr_xstrdup("-xcuda"));
   tu_arg(tu, &cap, kr_xstrdup("--cuda-device-only"));
-  tu_arg(tu, &cap, kr_xasprintf("--cuda-gpu-arch=%s", setup->arch ? setup->arch : "sm_90"));
+  tu_arg(tu, &cap, kr_xasprintf("--cuda-gpu-arch=%s", tu_arch(setup->arch)));
   tu_arg(tu, &cap, kr_xasprintf("-resource-dir=%s", tu->resource_dir));
   tu_arg(tu, &cap, kr_xstrdup("-nocudalib"));
   // Without a library clang does not know the toolkit's version, and takes the
