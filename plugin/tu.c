@@ -392,6 +392,8 @@ void tu_place(CXSourceLocation at, CXFile *file, size_t *offset)
 bool tu_same_file(CXFile a, CXFile b)
 {
   CXFileUniqueID id;
+  if (a && a == b)
+    return true;
   if (!a || !b || !clang_File_isEqual(a, b))
     return false;
   // Buffers that stand for files which do not exist all have the same identity, none.
