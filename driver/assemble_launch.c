@@ -188,6 +188,13 @@ bool asm_geometry(struct assembly *a)
   }
   g->shared = a->shared.text ? kr_xstrdup(a->shared.text) : NULL;
   g->cooperative = m->launch_cooperative || a->k->uses_grid_sync;
+  // What is seen of launches is `<<<...>>>`, which never synchronises a grid.
+  if (g->cooperative && a->k->n_sites)
+    return asm_fail(a, asm_marker_place(a),
+                    "%s, but the launch at line %u is not cooperative",
+                    m->launch_cooperative ? "the marker says launch(cooperative)"
+                                          : "the body synchronises the whole grid",
+                    a->k->sites[0].line);
   return true;
 }
 

@@ -616,6 +616,22 @@ static void geometry_that_cannot_be_read(void)
   done(&f);
 }
 
+static void a_grid_that_synchronises_is_launched_so(void)
+{
+  struct fixture f;
+  axpy(&f, "// kevin: optimize let(n = 64) data(*[n]) grid(1) block(64)");
+  f.k.n_sites = 0;
+  f.k.uses_grid_sync = true;
+  end(&f);
+  CHECK(f.c.geometry.cooperative);
+  done(&f);
+  axpy_says("// kevin: optimize let(n = 64) data(*[n]) launch(cooperative)",
+            "k.cu:1:4: error: the marker says launch(cooperative), but the launch at line 9 is not "
+            "cooperative\n"
+            "  // kevin: optimize let(n = 64) data(*[n]) launch(cooperative)\n"
+            "     ^~~~~\n");
+}
+
 static void the_marker_must_say_what_is_launched(void)
 {
   axpy_says("// kevin: optimize let(n = {256, 1000}) data(*[n]) block(128) grid(n / 100)",
@@ -801,6 +817,7 @@ int main(void)
   numbers_that_do_not_work();
   cases_that_are_none_or_too_many();
   geometry_that_cannot_be_read();
+  a_grid_that_synchronises_is_launched_so();
   the_marker_must_say_what_is_launched();
   notes_come_with_a_contract();
   subscripts_need_limits();
