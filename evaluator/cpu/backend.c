@@ -132,7 +132,8 @@ static int cpu_open(const struct kr_backend_options *options, struct kr_device *
   f->shared_optin_bytes = KR_SHARED_MAX;
   long pages = sysconf(_SC_PHYS_PAGES), page = sysconf(_SC_PAGESIZE);
   f->memory_bytes = pages > 0 && page > 0 ? (size_t)pages * (size_t)page / 4 : (size_t)1 << 30;
-  snprintf(f->compiler, sizeof f->compiler, "clang %s", options->clang ? "(given)" : KR_CPU_CLANG_VERSION);
+  snprintf(f->compiler, sizeof f->compiler, "clang %s",
+           options->clang ? "(given)" : KR_CPU_CLANG_VERSION);
   *out = dev;
   return 0;
 }

@@ -139,7 +139,7 @@ static void cpucc_become(const struct cpucc *c, char **argv, int text, int overl
   close_range(4, ~0u, 0);
   prctl(PR_SET_PDEATHSIG, SIGKILL);
   cpucc_limit(RLIMIT_CPU, CPUCC_SECONDS);
-  cpucc_limit(RLIMIT_AS, (rlim_t)4 << 30);
+  cpucc_limit(RLIMIT_AS, (rlim_t)2 << 30);
   cpucc_limit(RLIMIT_CORE, 0);
   cpucc_limit(RLIMIT_FSIZE, 64 << 20);
   const char *readable[] = {"/usr/lib",  "/usr/lib64",         "/lib",      "/lib64",
@@ -210,11 +210,12 @@ static int cpucc_front(struct cpucc *c, struct kr_err *err)
       "/kr/std", "-ivfsoverlay", "/dev/fd/3", "-include", "/kr/kr/cuda.h", "-c", "-emit-llvm",
       "-O2", "-w", "-fno-color-diagnostics", "-ferror-limit=20", "-fno-exceptions", "-fno-rtti",
       "-fno-strict-aliasing", "-fwrapv", "-fno-finite-loops", "-fno-math-errno",
-      "-fno-strict-float-cast-overflow", "-fno-asynchronous-unwind-tables",
-      "-fno-stack-protector", "-fstack-clash-protection", "-fcf-protection=none",
-      "-ftemplate-depth=512", "-fconstexpr-steps=4194304", "-fbracket-depth=512",
+      "-fno-strict-float-cast-overflow", "-fno-asynchronous-unwind-tables", "-fno-stack-protector",
+      "-fstack-clash-protection", "-fcf-protection=none", "-ftemplate-depth=512",
+      "-fconstexpr-steps=4194304", "-fbracket-depth=512",
       // A GPU traps on an access that is not aligned to its width, x86 does not.
-      "-fsanitize=alignment", "-fsanitize-trap=alignment", "-fno-ident", "-target", "x86_64-linux-gnu"};
+      "-fsanitize=alignment", "-fsanitize-trap=alignment", "-fno-ident", "-target",
+      "x86_64-linux-gnu"};
   size_t n_fixed = sizeof fixed / sizeof *fixed;
   char **argv = kr_xcalloc(n_fixed + c->n_flags + 12, sizeof *argv);
   char *march = kr_xasprintf("-march=%s", c->cpu);
@@ -397,6 +398,13 @@ int main(int argc, char **argv)
   if (cpucc_read(0, &c.text, &err))
     goto out;
   rc = cpucc_front(&c, &err);
+  // A stack dump is no diagnostic, and nobody's business but LLVM's.
+  if (rc == CPUCC_ERROR && strstr(c.log.data, "PLEASE submit a bug report")) {
+    kr_err_set(&err, strstr(c.log.data, "out of memory")
+                         ? "error: the text takes too much memory to compile"
+                         : "error: clang crashed on this text");
+    kr_bytes_reset(&c.log);
+  }
   if (rc == CPUCC_ERROR && strstr(c.log.data, "attempt to use a poisoned identifier"))
     kr_err_set(&err, "error: inline assembler %s", not_yet);
   if (rc == CPUCC_ERROR && (strstr(c.log.data, not_yet) || strstr(err.text, not_yet)))

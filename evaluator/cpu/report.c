@@ -45,7 +45,8 @@ static void report_place(const struct kr_job *job, const struct kr_image *image,
   if (address >= KR_SHARED_BASE && address < KR_REGS_BASE) {
     for (uint32_t i = 0; i < image->n_shared; i++) {
       const struct kr_shared_var *v = &image->shared[i];
-      if (address >= v->address + v->bytes && address - v->address - v->bytes < KR_SHARED_GUARD / 2) {
+      if (address >= v->address + v->bytes &&
+          address - v->address - v->bytes < KR_SHARED_GUARD / 2) {
         snprintf(out, size, "%llu bytes past the end of a __shared__ variable of %llu bytes",
                  (unsigned long long)(address - v->address - v->bytes),
                  (unsigned long long)v->bytes);

@@ -36,30 +36,23 @@ static bool vet_has_prefix(const char *name, const char *prefix)
 // that read the frame, registers of the machine, or are a processor's own are
 // not among them.
 static const char *const intrinsics[] = {
-    "llvm.acos.",         "llvm.asin.",        "llvm.atan.",         "llvm.atan2.",
-    "llvm.cosh.",         "llvm.modf.",        "llvm.sincos.",       "llvm.sinh.",
-    "llvm.tan.",          "llvm.tanh.",
-    "llvm.abs.",          "llvm.assume",       "llvm.bitreverse.",   "llvm.bswap.",
-    "llvm.canonicalize.", "llvm.ceil.",        "llvm.copysign.",     "llvm.cos.",
-    "llvm.ctlz.",         "llvm.ctpop.",       "llvm.cttz.",         "llvm.exp.",
-    "llvm.exp10.",        "llvm.exp2.",        "llvm.expect",        "llvm.experimental.constrained.",
-    "llvm.experimental.noalias.scope.decl",    "llvm.fabs.",         "llvm.floor.",
-    "llvm.fma.",          "llvm.fmuladd.",     "llvm.fptosi.sat.",   "llvm.fptoui.sat.",
-    "llvm.frexp.",        "llvm.fshl.",        "llvm.fshr.",         "llvm.invariant.",
-    "llvm.is.constant.",  "llvm.is.fpclass.",  "llvm.launder.",      "llvm.ldexp.",
-    "llvm.lifetime.",     "llvm.llrint.",      "llvm.llround.",      "llvm.log.",
-    "llvm.log10.",        "llvm.log2.",        "llvm.lrint.",        "llvm.lround.",
-    "llvm.masked.",       "llvm.maximum.",     "llvm.maxnum.",       "llvm.memcpy.",
-    "llvm.memmove.",      "llvm.memset.",      "llvm.minimum.",      "llvm.minnum.",
-    "llvm.nearbyint.",    "llvm.objectsize.",  "llvm.pow.",          "llvm.powi.",
-    "llvm.prefetch",      "llvm.ptrmask.",     "llvm.rint.",         "llvm.round.",
-    "llvm.roundeven.",    "llvm.sadd.",        "llvm.scmp.",         "llvm.sideeffect",
-    "llvm.sin.",          "llvm.smax.",        "llvm.smin.",         "llvm.smul.",
-    "llvm.sqrt.",         "llvm.sshl.",        "llvm.ssub.",         "llvm.stackrestore",
-    "llvm.stacksave",     "llvm.strip.",       "llvm.threadlocal.address.",
-    "llvm.trap",          "llvm.trunc.",       "llvm.uadd.",         "llvm.ubsantrap",
-    "llvm.ucmp.",         "llvm.umax.",        "llvm.umin.",         "llvm.umul.",
-    "llvm.ushl.",         "llvm.usub.",        "llvm.vector.",
+    "llvm.abs.", "llvm.acos.", "llvm.asin.", "llvm.assume", "llvm.atan.", "llvm.atan2.",
+    "llvm.bitreverse.", "llvm.bswap.", "llvm.canonicalize.", "llvm.ceil.", "llvm.copysign.",
+    "llvm.cos.", "llvm.cosh.", "llvm.ctlz.", "llvm.ctpop.", "llvm.cttz.", "llvm.exp.",
+    "llvm.exp10.", "llvm.exp2.", "llvm.expect", "llvm.experimental.constrained.",
+    "llvm.experimental.noalias.scope.decl", "llvm.fabs.", "llvm.floor.", "llvm.fma.",
+    "llvm.fmuladd.", "llvm.fptosi.sat.", "llvm.fptoui.sat.", "llvm.frexp.", "llvm.fshl.",
+    "llvm.fshr.", "llvm.invariant.", "llvm.is.constant.", "llvm.is.fpclass.", "llvm.launder.",
+    "llvm.ldexp.", "llvm.lifetime.", "llvm.llrint.", "llvm.llround.", "llvm.log.", "llvm.log10.",
+    "llvm.log2.", "llvm.lrint.", "llvm.lround.", "llvm.masked.", "llvm.maximum.", "llvm.maxnum.",
+    "llvm.memcpy.", "llvm.memmove.", "llvm.memset.", "llvm.minimum.", "llvm.minnum.", "llvm.modf.",
+    "llvm.nearbyint.", "llvm.objectsize.", "llvm.pow.", "llvm.powi.", "llvm.prefetch",
+    "llvm.ptrmask.", "llvm.rint.", "llvm.round.", "llvm.roundeven.", "llvm.sadd.", "llvm.scmp.",
+    "llvm.sideeffect", "llvm.sin.", "llvm.sincos.", "llvm.sinh.", "llvm.smax.", "llvm.smin.",
+    "llvm.smul.", "llvm.sqrt.", "llvm.sshl.", "llvm.ssub.", "llvm.stackrestore", "llvm.stacksave",
+    "llvm.strip.", "llvm.tan.", "llvm.tanh.", "llvm.threadlocal.address.", "llvm.trap",
+    "llvm.trunc.", "llvm.uadd.", "llvm.ubsantrap", "llvm.ucmp.", "llvm.umax.", "llvm.umin.",
+    "llvm.umul.", "llvm.ushl.", "llvm.usub.", "llvm.vector.",
 };
 
 static int vet_intrinsic(const char *name, struct kr_err *err)
@@ -338,7 +331,7 @@ static int vet_place_shared(struct vet_lowering *lo, LLVMModuleRef m, LLVMValueR
     return kr_err_set(err, "more than %d variables in shared memory", KR_MAX_SHARED_VARS);
   lo->image->static_shared_bytes += (uint32_t)(bytes < UINT32_MAX / 256 ? bytes : UINT32_MAX / 256);
   if (lo->image->static_shared_bytes > KR_STATIC_SHARED_MAX)
-    return kr_err_set(err, "too much shared memory: %u bytes, at most %d", 
+    return kr_err_set(err, "too much shared memory: %u bytes, at most %d",
                       lo->image->static_shared_bytes, KR_STATIC_SHARED_MAX);
   uint64_t pages = (bytes + KR_PAGE - 1) / KR_PAGE * KR_PAGE;
   *address = (lo->next_shared + pages - bytes) / align * align;

@@ -268,7 +268,8 @@ static void stencil5(void)
     for (int x = 0; x < nx; x++) {
       int i = y * nx + x;
       bool edge = !x || !y || x == nx - 1 || y == ny - 1;
-      want[i] = edge ? u[i] : u[i] + 0.2 * (u[i - 1] + u[i + 1] + u[i - nx] + u[i + nx] - 4.0 * u[i]);
+      want[i] =
+          edge ? u[i] : u[i] + 0.2 * (u[i - 1] + u[i + 1] + u[i - nx] + u[i + nx] - 4.0 * u[i]);
     }
   slice_new();
   slice_take("stencil5.cu", "static __global__ void stencil5");

@@ -102,14 +102,17 @@ static void waiting(void)
         " o[t] = 1; __syncthreads(); o[t] = o[127 - t] + 1; }\n"
         " else { o[t] = 2; __syncthreads(); o[t] = 5; } }", 1, 128, 0, 128, KR_RUN_FAULT,
         "divergence: threads meet at different calls of __syncthreads");
-  fault("__global__ void k(int *o) { int t = threadIdx.x, v = t; if (t & 1) { o[t] = 1;\n"
-        " v = __shfl_sync(~0u, v, 3); } else { v = __shfl_sync(~0u, v * 2, 5) + o[t]; } o[t] = v; }",
-        1, 32, 0, 32, KR_RUN_FAULT, "divergence: threads meet at different calls of __shfl_*_sync");
+  fault(
+      "__global__ void k(int *o) { int t = threadIdx.x, v = t; if (t & 1) { o[t] = 1;\n"
+      " v = __shfl_sync(~0u, v, 3); } else { v = __shfl_sync(~0u, v * 2, 5) + o[t]; } o[t] = v; }",
+      1, 32, 0, 32, KR_RUN_FAULT, "divergence: threads meet at different calls of __shfl_*_sync");
   fault("__global__ void k(int *o) { int t = threadIdx.x; o[t] = __shfl_sync(0xffffu, t, 3); }", 1,
         32, 0, 32, KR_RUN_FAULT,
         "calls __shfl_*_sync with mask 0x0000ffff, which leaves it out");
-  fault("__global__ void k(int *o) { int t = threadIdx.x; if (t < 8) o[t] = __shfl_sync(~0u, t, 3);\n"
-        " else { __syncthreads(); o[t] = 2; } }", 1, 32, 0, 32, KR_RUN_FAULT, "deadlock");
+  fault(
+      "__global__ void k(int *o) { int t = threadIdx.x; if (t < 8) o[t] = __shfl_sync(~0u, t, 3);\n"
+      " else { __syncthreads(); o[t] = 2; } }",
+      1, 32, 0, 32, KR_RUN_FAULT, "deadlock");
 }
 
 static void ends(void)
@@ -118,12 +121,15 @@ static void ends(void)
         "did not finish within 400 ms");
   fault("__global__ void k(int *o) { volatile int *p = o; while (*p != 17) ; }", 1, 32, 0, 1,
         KR_RUN_TIMEOUT, "did not finish");
-  fault("__device__ int f(volatile int *p, int n) { volatile int a[64]; a[n & 63] = n;\n"
-        " return n ? f(p, n - 1) + a[n & 63] + *p : 0; }\n"
-        "__global__ void k(int *o) { if (threadIdx.x == 3) o[0] = f(o, 1 << 30); __syncthreads(); }",
-        1, 32, 0, 1, KR_RUN_FAULT, "stack overflow: thread (3,0,0) of block (0,0,0)");
-  fault("__global__ void k(int *o) { char big[1 << 19]; volatile char *p = big; p[threadIdx.x] = 1;\n"
-        " o[0] = p[threadIdx.x]; }", 1, 1, 0, 1, KR_RUN_FAULT, "stack overflow");
+  fault(
+      "__device__ int f(volatile int *p, int n) { volatile int a[64]; a[n & 63] = n;\n"
+      " return n ? f(p, n - 1) + a[n & 63] + *p : 0; }\n"
+      "__global__ void k(int *o) { if (threadIdx.x == 3) o[0] = f(o, 1 << 30); __syncthreads(); }",
+      1, 32, 0, 1, KR_RUN_FAULT, "stack overflow: thread (3,0,0) of block (0,0,0)");
+  fault(
+      "__global__ void k(int *o) { char big[1 << 19]; volatile char *p = big; p[threadIdx.x] = 1;\n"
+      " o[0] = p[threadIdx.x]; }",
+      1, 1, 0, 1, KR_RUN_FAULT, "stack overflow");
   fault("__global__ void k(int *o) { volatile int z = 0; o[0] = 7 / z; }", 1, 1, 0, 1, KR_RUN_FAULT,
         "integer division by zero");
   fault("__global__ void k(int *o) { if (blockIdx.x == 2) __trap(); }", 3, 1, 0, 1, KR_RUN_FAULT,
@@ -208,8 +214,9 @@ static void pointers(void)
   k.slots[alias].buffer = bx;
   k.slots[alias].element = 3;
   kit_launch(&k, 1, 1, 0);
-  kit_go(&k, "__global__ void k(const int *x, const int *none, const int *null, const int *alias,"
-             " int *o) { o[0] = x[1]; o[1] = null == nullptr; o[2] = alias[0]; o[3] = alias - x; }");
+  kit_go(&k,
+         "__global__ void k(const int *x, const int *none, const int *null, const int *alias,"
+         " int *o) { o[0] = x[1]; o[1] = null == nullptr; o[2] = alias[0]; o[3] = alias - x; }");
   CHECK(kit_ok(&k));
   if (k.r.status == KR_RUN_OK) {
     const int *r = KIT_OUT(k, o, int);

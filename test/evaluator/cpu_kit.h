@@ -64,7 +64,8 @@ static inline void kit_begin(struct kit *k, const char *kernel)
 static inline void kit_value(struct kit *k, const void *value, size_t size)
 {
   size_t i = k->c.n_params++;
-  k->params[i] = (struct kr_param){.name = (char *)"p", .size = size, .align = size < 16 ? size : 16};
+  k->params[i] =
+      (struct kr_param){.name = (char *)"p", .size = size, .align = size < 16 ? size : 16};
   k->values[i] = kr_xmalloc(size);
   memcpy(k->values[i], value, size);
 }

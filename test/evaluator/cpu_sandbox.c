@@ -110,8 +110,9 @@ static void calls_by_name(void)
 #define SCAN                                                                                       \
   "typedef long call(long, long, long, long, long, long, long);\n"                                 \
   "__device__ call *find() {\n"                                                                    \
-  "  static const unsigned char want[] = {0x48, 0x89, 0xf8, 0x48, 0x89, 0xf7, 0x48, 0x89, 0xd6,\n"  \
-  "    0x48, 0x89, 0xca, 0x4d, 0x89, 0xc2, 0x4d, 0x89, 0xc8, 0x4c, 0x8b, 0x4c, 0x24, 0x08, 0x0f,\n" \
+  "  static const unsigned char want[] = {0x48, 0x89, 0xf8, 0x48, 0x89, 0xf7, 0x48, 0x89, 0xd6,\n" \
+  "    0x48, 0x89, 0xca, 0x4d, 0x89, 0xc2, 0x4d, 0x89, 0xc8, 0x4c, 0x8b, 0x4c, 0x24, 0x08, "       \
+  "0x0f,\n"                                                                                        \
   "    0x05};\n"                                                                                   \
   "  for (const unsigned char *p = (const unsigned char *)0x401000; ; p++) {\n"                    \
   "    unsigned i = 0; while (i < sizeof want && p[i] == want[i]) i++;\n"                          \
@@ -119,10 +120,13 @@ static void calls_by_name(void)
 
 static void calls_by_address(void)
 {
-  trapped(SCAN "__global__ void k(int *o) { o[0] = find()(2, (long)\"/etc/passwd\", 0, 0, 0, 0, 0); }",
+  trapped(SCAN
+          "__global__ void k(int *o) { o[0] = find()(2, (long)\"/etc/passwd\", 0, 0, 0, 0, 0); }",
           KR_RUN_FAULT, "forbidden system call 2 (open) by thread (0,0,0)");
-  trapped(SCAN "__global__ void k(int *o) { o[0] = find()(257, -100, (long)\"/etc/passwd\", 0, 0, 0, 0); }",
-          KR_RUN_FAULT, "forbidden system call 257 (openat)");
+  trapped(
+      SCAN
+      "__global__ void k(int *o) { o[0] = find()(257, -100, (long)\"/etc/passwd\", 0, 0, 0, 0); }",
+      KR_RUN_FAULT, "forbidden system call 257 (openat)");
   trapped(SCAN "__global__ void k(int *o) { o[0] = find()(57, 0, 0, 0, 0, 0, 0); }", KR_RUN_FAULT,
           "forbidden system call 57 (fork)");
   trapped(SCAN "__global__ void k(int *o) { o[0] = find()(1, 2, (long)\"x\", 1, 0, 0, 0); }",
@@ -131,7 +135,8 @@ static void calls_by_address(void)
           "forbidden system call 62 (kill)");
   trapped(SCAN "__global__ void k(int *o) { o[0] = find()(9, 0, 4096, 7, 34, -1, 0); }",
           KR_RUN_FAULT, "forbidden system call 9 (mmap)");
-  trapped(SCAN "__global__ void k(int *o) { o[0] = find()(0x40000002, (long)\"/x\", 0, 0, 0, 0, 0); }",
+  trapped(SCAN
+          "__global__ void k(int *o) { o[0] = find()(0x40000002, (long)\"/x\", 0, 0, 0, 0, 0); }",
           KR_RUN_FAULT, "forbidden system call of another interface");
   trapped(SCAN "__global__ void k(int *o) { o[0] = 1; find()(231, 4, 0, 0, 0, 0, 0); }",
           KR_RUN_FAULT, "ended the process (exit 4) without completion");
@@ -144,7 +149,8 @@ static void assembler(void)
   static const char says[] = "inline assembler is not there yet on the CPU back end";
   unsupported("__global__ void k(int *o) { asm volatile(\"syscall\"); }", says);
   unsupported("__global__ void k(int *o) { __asm__ volatile(\"int $0x80\"); }", says);
-  unsupported("#define A(x) as##x\n__global__ void k(int *o) { A(m) volatile(\"syscall\"); }", says);
+  unsupported("#define A(x) as##x\n__global__ void k(int *o) { A(m) volatile(\"syscall\"); }",
+              says);
   unsupported("asm(\".incbin \\\"/etc/passwd\\\"\");" KERNEL, says);
   unsupported("__device__ int f() __asm__(\"system\"); __global__ void k(int *o) { o[0] = f(); }",
               says);
@@ -197,9 +203,10 @@ static void files(void)
   refused("#include </usr/include/stdio.h>" KERNEL, "file not found");
   refused("const char p[] = {\n#embed \"/etc/passwd\"\n};" KERNEL, "'/etc/passwd' file not found");
   refused("const char p[] = {\n#embed </etc/passwd>\n};" KERNEL, "file not found");
-  harmless("__global__ void k(int *o) { o[0] = 0; }\n"
-           "#if __has_include(\"/etc/passwd\") || __has_embed(\"/etc/passwd\")\n#error seen\n#endif\n",
-           0);
+  harmless(
+      "__global__ void k(int *o) { o[0] = 0; }\n"
+      "#if __has_include(\"/etc/passwd\") || __has_embed(\"/etc/passwd\")\n#error seen\n#endif\n",
+      0);
   refused("#include_next \"/etc/passwd\"" KERNEL, "file not found");
   refused("#import \"/etc/passwd\"" KERNEL, "file not found");
   refused("#pragma GCC dependency \"/etc/passwd\"" KERNEL, "file not found");
@@ -228,8 +235,10 @@ static void machine(void)
 {
   refused("__global__ void k(int *o) { o[0] = *(int __attribute__((address_space(257))) *)0; }",
           "an address space of its own");
-  refused("__global__ void k(int *o) { void *l = &&there; o[0] = 1; void *volatile p = l; goto *p;\n"
-          " there: o[0] = 2; }", "label");
+  refused(
+      "__global__ void k(int *o) { void *l = &&there; o[0] = 1; void *volatile p = l; goto *p;\n"
+      " there: o[0] = 2; }",
+      "label");
   unsupported("__global__ void k(int *o) { o[0] = (int)__builtin_ia32_rdtsc(); }",
               "is not there yet on the CPU back end");
   unsupported("__global__ void k(int *o) { o[0] = (int)(long)__builtin_return_address(0); }",
@@ -238,9 +247,11 @@ static void machine(void)
               "`llvm.frameaddress");
   refused("__attribute__((regcall)) int f(int x) { return x + 1; }\n"
           "__global__ void k(int *o) { o[0] = f(1); }", "calling convention");
-  unsupported("__attribute__((noinline)) int f(int n, ...) { __builtin_va_list a; __builtin_va_start(a, n);\n"
-          " int r = 0; while (n-- > 0) r += __builtin_va_arg(a, int);\n"
-          " __builtin_va_end(a); return r; }\n__global__ void k(int *o) { o[0] = f(o[0], 2); }", "llvm.va_");
+  unsupported("__attribute__((noinline)) int f(int n, ...) { __builtin_va_list a; "
+              "__builtin_va_start(a, n);\n"
+              " int r = 0; while (n-- > 0) r += __builtin_va_arg(a, int);\n"
+              " __builtin_va_end(a); return r; }\n__global__ void k(int *o) { o[0] = f(o[0], 2); }",
+              "llvm.va_");
 }
 
 // What is not there is told by its name.
@@ -265,7 +276,8 @@ static void not_there(void)
   unsupported("__global__ void k(int *o) { o[0] = __fadd_ru(1.0f, 2.0f); }",
               "directed rounding is not there yet");
   refused("__global__ void k(int *o) { __shared__ float big[20000]; big[threadIdx.x] = 1;\n"
-          " __syncthreads(); o[0] = big[5]; }", "too much shared memory: 80000 bytes, at most 49152");
+          " __syncthreads(); o[0] = big[5]; }",
+          "too much shared memory: 80000 bytes, at most 49152");
 }
 
 static void endless_compiles(void)
@@ -274,6 +286,19 @@ static void endless_compiles(void)
           "__global__ void k(int *o) { o[0] = s<0>::v; }", "depth");
   refused("constexpr int f() { int n = 0; while (true) n = n + 1 & 1023; return n; }\n"
           "__global__ void k(int *o) { constexpr int x = f(); o[0] = x; }", "step");
+}
+
+// A hundred million terms: the limit on memory ends it, without a word of clang's own.
+static void macro_bomb(void)
+{
+  struct kit k;
+  kit_begin(&k, "k");
+  kit_compile(&k, "#define A(x) x x x x x x x x x x\n#define B(x) A(A(x))\n#define C(x) B(B(x))\n"
+                  "#define D(x) C(C(x))\nint f() { return 0 D(+1); }" KERNEL);
+  CHECK_INT(k.compiled, 1);
+  CHECK(kit_says(&k, "to compile"));
+  CHECK(!strstr(k.log.data, "Stack dump"));
+  kit_end(&k);
 }
 
 // The compiler's words count lines in the variant.
@@ -331,6 +356,7 @@ int main(void)
   machine();
   not_there();
   endless_compiles();
+  macro_bomb();
   lines();
   scribble();
   kr_backend_cpu.close(kit_device);

@@ -143,7 +143,8 @@ static void groups(void)
   ints("cooperative groups",
        "#include <cooperative_groups.h>\n#include <cooperative_groups/reduce.h>\n"
        "namespace cg = cooperative_groups;\n"
-       "__global__ void k(int *o) { __shared__ int s; cg::thread_block b = cg::this_thread_block();\n"
+       "__global__ void k(int *o) { __shared__ int s; cg::thread_block b = "
+       "cg::this_thread_block();\n"
        " if (b.thread_rank() == 0) s = 0; b.sync();\n"
        " auto w = cg::tiled_partition<32>(b); auto t = cg::tiled_partition<8>(w);\n"
        " int v = cg::reduce(w, (int)b.thread_rank(), cg::plus<int>());\n"
@@ -151,7 +152,8 @@ static void groups(void)
        " int u = t.shfl_xor(t.thread_rank(), 4) + t.shfl_xor(t.thread_rank(), 4) * 0;\n"
        " u = cg::reduce(t, u, cg::plus<int>());\n"
        " if (b.thread_rank() == 63) { o[0] = s; o[1] = u; o[2] = b.thread_rank();\n"
-       "  o[3] = t.size(); } }", 64, 0, want, 4);
+       "  o[3] = t.size(); } }",
+       64, 0, want, 4);
 }
 
 static void atomics(void)
@@ -162,13 +164,15 @@ static void atomics(void)
        " __shared__ float f; __shared__ double d; __shared__ int a[8]; int t = threadIdx.x;\n"
        " if (!t) { u = 0; l = 0; f = 0; d = 0; for (int i = 0; i < 8; i++) a[i] = 0;\n"
        "  a[1] = 1000; a[3] = 0x7f; a[7] = 3; } __syncthreads();\n"
-       " atomicAdd(&u, (unsigned)t); atomicAdd(&l, (unsigned long long)t); atomicAdd(&f, (float)t);\n"
+       " atomicAdd(&u, (unsigned)t); atomicAdd(&l, (unsigned long long)t); atomicAdd(&f, "
+       "(float)t);\n"
        " atomicAdd(&d, 1.0); atomicMax(&a[0], t); atomicMin(&a[1], t); atomicOr(&a[2], t & 0x7f);\n"
        " atomicAnd(&a[3], t); atomicXor(&a[4], t == 5); atomicSub(&a[5], -1);\n"
        " atomicCAS(&a[6], 0, 1); if (t == 50) atomicExch(&a[7], 5); __syncthreads();\n"
        " if (!t) { o[0] = u; o[1] = (int)l; o[2] = a[0]; o[3] = a[1]; o[4] = a[2]; o[5] = a[3];\n"
        "  o[6] = a[4]; o[7] = a[5]; o[8] = f == 4950.0f ? 0 : 1; o[9] = a[6];\n"
-       "  o[10] = (int)d - 1; o[11] = a[7]; } }", 100, 0, want, 12);
+       "  o[10] = (int)d - 1; o[11] = a[7]; } }",
+       100, 0, want, 12);
   int lock[1] = {96};
   ints("a lock between the lanes of a warp",
        "__global__ void k(int *o) { __shared__ int lock, n; if (!threadIdx.x) lock = n = 0;\n"
@@ -219,13 +223,15 @@ static void intrinsics(void)
        "__constant__ int table[3] = {7, 8, 9}; __device__ int counter = 41;\n"
        "__global__ void k(int *o) { float nan = CUDART_NAN_F, big = 1e30f;\n"
        " volatile float vbig = big, vnan = nan, half = 2.5f;\n"
-       " o[0] = __popc(0x10101011); o[1] = __clz(0xff); o[2] = __ffs(4); o[3] = __brev(0x12345678);\n"
+       " o[0] = __popc(0x10101011); o[1] = __clz(0xff); o[2] = __ffs(4); o[3] = "
+       "__brev(0x12345678);\n"
        " o[4] = __umulhi(0x80000000u, 2u); o[5] = (int)vbig; o[6] = (int)-vbig; o[7] = (int)vnan;\n"
        " o[8] = __float2int_ru(half); o[9] = __float2int_rn(half); o[10] = __float_as_int(1.0f);\n"
        " o[11] = table[0]; o[12] = (int)std::sqrt(9.0f); o[13] = ++counter;\n"
        " o[14] = max(3, 11); o[15] = isnan(vnan); o[16] = fmaxf(vnan, 1.0f) == 1.0f;\n"
        " o[17] = __fmul_rn(3.0f, 4.0f) == 12.0f && rsqrtf(4.0f) == 0.5f;\n"
-       " o[18] = (int)(10 * powf(2.0f, 1.0f)); o[19] = std::numeric_limits<int>::max() == 2147483647; }",
+       " o[18] = (int)(10 * powf(2.0f, 1.0f)); o[19] = std::numeric_limits<int>::max() == "
+       "2147483647; }",
        1, 0, want, 20);
 }
 
@@ -301,8 +307,9 @@ static void names(void)
   kit_begin(&k, "a::b::k<7>");
   size_t o = kit_buffer(&k, "o", KR_OUT, 4, 1, NULL);
   kit_launch(&k, 1, 1, 0);
-  kit_go(&k, "namespace a { namespace b { namespace { __device__ int f(int x) { return x * 11; } }\n"
-             "template <int N> __global__ void k(int *o) { o[0] = f(N); } } }");
+  kit_go(&k,
+         "namespace a { namespace b { namespace { __device__ int f(int x) { return x * 11; } }\n"
+         "template <int N> __global__ void k(int *o) { o[0] = f(N); } } }");
   CHECK(kit_ok(&k));
   if (k.r.status == KR_RUN_OK)
     CHECK_INT(KIT_OUT(k, o, int)[0], want[0]);

@@ -65,7 +65,8 @@ public:
   }
 };
 
-template <unsigned N> __device__ __inline__ thread_block_tile<N> tiled_partition(const thread_block &)
+template <unsigned N>
+__device__ __inline__ thread_block_tile<N> tiled_partition(const thread_block &)
 {
   return thread_block_tile<N>();
 }
