@@ -114,6 +114,18 @@ static void client_limit(int what, rlim_t value)
   setrlimit(what, &r);
 }
 
+// Long chains of operators are deep trees, which are walked by recursion.
+static void client_stack(rlim_t want)
+{
+  struct rlimit r;
+  if (getrlimit(RLIMIT_STACK, &r))
+    return;
+  if (r.rlim_max != RLIM_INFINITY && want > r.rlim_max)
+    want = r.rlim_max;
+  r.rlim_cur = want;
+  setrlimit(RLIMIT_STACK, &r);
+}
+
 // Only calls that are safe after fork() in a program with threads.
 static void client_child(const char *program, int fd, int null_fd, size_t memory, pid_t parent)
 {
@@ -126,6 +138,7 @@ static void client_child(const char *program, int fd, int null_fd, size_t memory
   if (getppid() != parent)
     _exit(127);
   client_limit(RLIMIT_CORE, CLIENT_CORES);
+  client_stack((rlim_t)256 << 20);
   if (memory)
     client_limit(RLIMIT_AS, memory);
   if (dup2(fd, STDIN_FILENO) < 0 || dup2(fd, STDOUT_FILENO) < 0 ||
