@@ -7,6 +7,10 @@
 
 // The evaluator from inside: reference.c opens it, judge.c uses it.
 
+// A size whose buffers are larger than this costs seconds to judge, not
+// milliseconds: few of them are tried.
+enum { EVALUATOR_LARGE_BYTES = 64 << 20 };
+
 struct declared_case {
   // Overrides in force: `sms`, and on a back end that cannot time the shrunk sizes.
   struct kr_override overrides[SIZES_MAX_OVERRIDES];
@@ -38,6 +42,8 @@ struct kr_evaluator {
   const char *const *avoid;
   size_t n_avoid;
   const struct kr_reference *known;
+  bool brief;
+  unsigned large_left; // large held-out sizes that may still be tried
   char attempt[200]; // what the original is being tried at
   // Called as stages of a judgement begin, and as attempts at opening do; may be NULL.
   void (*on_stage)(void *watcher, enum kr_stage stage);
@@ -55,6 +61,7 @@ struct evaluator_setup {
   const char *const *avoid; // attempts that ended a process before
   size_t n_avoid;
   const struct kr_reference *known; // an earlier reference, taken as it is; or NULL
+  bool brief; // one of several that share the work of a confirmation: one large size
   void (*on_stage)(void *watcher, enum kr_stage stage);
   void (*on_attempt)(void *watcher, const char *attempt);
   void *watcher;

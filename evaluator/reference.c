@@ -491,8 +491,18 @@ static int probe_int(struct kr_evaluator *e, size_t case_index, const char *path
   sizes_join(all, &o, 1, k->overrides, k->n_overrides);
   // What `require` or a section's length forbids is no size at all, not one at
   // which the original fails.
-  if (v < 0 || !sizes_allowed(e->c, case_index, all, k->n_overrides + 1))
+  struct kr_instance plan;
+  if (v < 0 || instance_plan(&plan, e->c, case_index, all, k->n_overrides + 1, NULL))
     return 2;
+  bool large = kr_instance_bytes(&plan) > EVALUATOR_LARGE_BYTES;
+  kr_instance_release(&plan);
+  if (large) {
+    // Which of them a brief opening takes depends on its seed.
+    bool pass = e->brief && fill_bits(e->seed, STREAM_POINTS, (uint64_t)v) % 3;
+    if (pass || !e->large_left)
+      return 2;
+    e->large_left--;
+  }
   return probe(e, case_index, &o, 1, SIZE_MAX, err);
 }
 
@@ -532,7 +542,7 @@ static int probe_extent(struct kr_evaluator *e, size_t case_index, size_t bindin
     return -1;
   if (case_index > 0)
     return 0; // the first case carries the rest
-  if (up != 1 && down != 1) {
+  if (up != 1 && down != 1 && (up == 0 || down == 0)) {
     int64_t found = find_unit(e, case_index, path, b->value, u, err);
     if (found < 0)
       return -1;
@@ -824,6 +834,8 @@ int evaluator_open(struct kr_evaluator **out, const struct evaluator_setup *setu
   e->on_stage = setup->on_stage;
   e->on_attempt = setup->on_attempt;
   e->watcher = setup->watcher;
+  e->brief = setup->brief;
+  e->large_left = setup->brief ? 1 : 6;
   // Where cases are shrunk, sizes depend on how fast the machine was just then.
   e->known = setup->backend->can_time ? setup->known : NULL;
   e->ref.resources = (struct kr_resources){-1, -1, -1, -1, 0, 0};

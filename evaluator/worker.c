@@ -43,6 +43,7 @@ struct kr_worker {
   int fd;
   struct wire_board *board;
   bool opened;
+  bool brief; // opened for one share of a confirmation alone
   char **avoid;
   size_t n_avoid;
   struct kr_reference ref; // of the first open
@@ -325,6 +326,8 @@ static void open_request(const struct kr_worker *w, struct kr_bytes *out)
   put_device(&jw, &w->options);
   json_key(&jw, "seed");
   json_put_uint64(&jw, w->seed);
+  json_key(&jw, "brief");
+  json_put_bool(&jw, w->brief);
   json_key(&jw, "avoid");
   json_open(&jw, '[');
   for (size_t i = 0; i < w->n_avoid; i++)
@@ -666,6 +669,7 @@ int kr_worker_confirm(struct kr_worker *w, const struct kr_candidate *cand,
   take_request(w, &request);
   // A thorough check has no budget of its own; what it may take is bounded here.
   w->judge = (struct kr_judge_options){.check_budget_ms = 300000, .time_budget_ms = 120000};
+  w->brief = !w->opened && !w->has_ref;
   if (dispatch(w, err))
     return -1;
   cJSON *root = conclude(w, &out->verdict, err, &rc);

@@ -82,7 +82,7 @@ static void do_open(struct worker *wk, const cJSON *root, struct kr_bytes *out)
   char **avoid = NULL;
   size_t n_avoid = 0;
   char lost[200] = "";
-  json_expect_keys(&r, root, "open", "op backend options seed avoid known contract");
+  json_expect_keys(&r, root, "open", "op backend options seed avoid known brief contract");
   const struct kr_backend *backend = backend_of(&r, root);
   backend_options_read(&r, cJSON_GetObjectItemCaseSensitive(root, "options"), &options);
   uint64_t seed = json_get_uint64(&r, root, "seed", 0);
@@ -103,6 +103,7 @@ static void do_open(struct worker *wk, const cJSON *root, struct kr_bytes *out)
                                   .avoid = (const char *const *)avoid,
                                   .n_avoid = n_avoid,
                                   .known = reference ? &known : NULL,
+                                  .brief = json_get_bool(&r, root, "brief", false),
                                   .on_stage = on_stage,
                                   .on_attempt = on_attempt,
                                   .watcher = wk->board};
