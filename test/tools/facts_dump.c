@@ -52,7 +52,9 @@ static char *dump_stdin(void)
   char buffer[4096];
   for (size_t n; (n = fread(buffer, 1, sizeof buffer, stdin)) > 0;)
     kr_bytes_add(&b, buffer, n);
-  return kr_bytes_take(&b);
+  char *text = kr_bytes_take(&b);
+  kr_bytes_release(&b);
+  return text;
 }
 
 static void dump_facts(const struct kr_facts *f)
