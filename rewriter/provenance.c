@@ -59,11 +59,8 @@ static void shown(struct kr_hash h, char out[KR_HASH_HEX + 1])
 // Three significant digits, never an exponent: 0.00123, 64.3, 1830.
 static void time_text(double us, char out[32])
 {
-  int digits = 2;
-  for (double limit = 10; digits > 0 && us >= limit; limit *= 10)
-    digits--;
-  for (double limit = 1; digits < 6 && us > 0 && us < limit; limit /= 10)
-    digits++;
+  int exponent = us > 0 ? (int)floor(log10(us)) : 0;
+  int digits = exponent > 2 ? 0 : exponent < -4 ? 6 : 2 - exponent;
   snprintf(out, 32, "%.*f", digits, us);
 }
 

@@ -252,10 +252,11 @@ static void sweep_locked(const char *target)
   DIR *dir = opendir(*folder ? folder : ".");
   if (dir) {
     struct dirent *e;
-    while ((e = readdir(dir))) {
+    int fd = dirfd(dir);
+    while (fd >= 0 && (e = readdir(dir))) {
       size_t n = strlen(e->d_name);
       if (n > len + 4 && !strncmp(e->d_name, start, len) && !strcmp(e->d_name + n - 4, ".tmp"))
-        unlinkat(dirfd(dir), e->d_name, 0);
+        unlinkat(fd, e->d_name, 0);
     }
     closedir(dir);
   }

@@ -204,10 +204,15 @@ static int slice_compare(const void *pa, const void *pb)
   return strcmp(a->name, b->name);
 }
 
+static int slice_find(const void *key, const void *pb)
+{
+  const struct slice_name *b = pb;
+  return strcmp(key, b->name);
+}
+
 const struct slice_name *original_slice_name(const struct original *o, const char *name)
 {
-  struct slice_name key = {.name = (char *)(uintptr_t)name};
-  return o->n_names ? bsearch(&key, o->names, o->n_names, sizeof *o->names, slice_compare) : NULL;
+  return o->n_names ? bsearch(name, o->names, o->n_names, sizeof *o->names, slice_find) : NULL;
 }
 
 void original_init(struct original *o, const struct kr_screen_input *in)

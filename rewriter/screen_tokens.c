@@ -213,13 +213,15 @@ static bool in_declaring_list(const struct screen *s, size_t i)
 {
   const struct kr_token *toks = s->decls.toks;
   size_t depth = 0;
-  while (i-- > 0) {
+  while (i > 0) {
+    i--;
     if (is(s, toks[i], ")") || is(s, toks[i], "]") || is(s, toks[i], "}")) {
       depth++;
     } else if (depth && (is(s, toks[i], "(") || is(s, toks[i], "[") || is(s, toks[i], "{"))) {
       depth--;
     } else if (!depth && is(s, toks[i], "{")) {
-      for (size_t k = i; k-- > 0 && k + 6 > i;) {
+      for (size_t back = 1; back < 6 && back <= i; back++) {
+        size_t k = i - back;
         if (is(s, toks[k], "enum"))
           return true;
         if (toks[k].kind == KR_TOK_PUNCT && !is(s, toks[k], ":") && !is(s, toks[k], "::"))
