@@ -19,7 +19,8 @@ enum {
   MAX_POINTS = 64,         // held-out sizes tried in all
   MAX_KEPT_BYTES = 1 << 30 // of declared cases kept between judgements
 };
-#define SHRINK_MS 200.0
+// A run may take 200 ms; a judgement needs dozens, so less is looked for.
+#define SHRINK_MS 80.0
 #define SHRINK_BYTES ((size_t)8 << 20)
 
 enum { STREAM_POINTS = 2 << 20 };

@@ -677,9 +677,9 @@ static void test_shrinking_keeps_residues(void)
     if (sscanf(r->probes[i].label, "n = %d", &n) == 1 && !up)
       up = n; // one above comes first
   }
-  // One above the shrunk size: at most 200,000 threads at 1 us each.
+  // One above the shrunk size: at most 80,000 threads at 1 us each.
   CHECK_INT((up - 1) % 256, 77);
-  CHECK(up > 50000 && up < 220000);
+  CHECK(up > 20000 && up < 85000);
   struct kr_verdict v;
   judge("fused", NULL, false, &v);
   CHECK_INT(v.status, KR_STATUS_OK);
