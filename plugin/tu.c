@@ -285,7 +285,11 @@ struct tu *tu_open(const struct tu_setup *setup, const char *path, const char *t
   tu->given = kr_xstrdup(path);
   tu->path = tu_absolute(path);
   tu->project_dir = tu_absolute(setup->project_dir ? setup->project_dir : ".");
-  tu->resource_dir = kr_xstrdup(setup->resource_dir ? setup->resource_dir : KR_CLANG_RESOURCE_DIR);
+  const char *resource_dir = setup->resource_dir ? setup->resource_dir : KR_CLANG_RESOURCE_DIR;
+  // Without links, as libclang gives the names of the headers in it.
+  tu->resource_dir = realpath(resource_dir, NULL);
+  if (!tu->resource_dir)
+    tu->resource_dir = kr_xstrdup(resource_dir);
   char *headers = tu_absolute(setup->headers_dir ? setup->headers_dir : KR_HEADERS_DIR);
   tu->headers_dir = headers;
   if (setup->cuda_path) {

@@ -11,6 +11,7 @@ a variant was not found right, or the median is above 150 ms on a GPU.
 import argparse
 import json
 import os
+import re
 import statistics
 import subprocess
 import sys
@@ -53,8 +54,9 @@ def main():
         listed = subprocess.run(["kevin-rewrite", "--list", "--format=json", path], capture_output=True, text=True)
         contract = json.loads(listed.stdout)["kernels"][0]["contract"]
         device = subprocess.run(["kevin-rewrite", "--version"], capture_output=True, text=True).stdout
-        p = subprocess.Popen(["kevin-eval", "--evaluator=" + args.evaluator], stdin=subprocess.PIPE,
-                             stdout=subprocess.PIPE, text=True)
+        talk = open(os.path.join(d, "talk"), "w+")
+        p = subprocess.Popen(["kevin-eval", "--debug=time", "--evaluator=" + args.evaluator], stdin=subprocess.PIPE,
+                             stdout=subprocess.PIPE, stderr=talk, text=True)
         walls, verdicts, first = [], [], 0.0
         for i in range(args.n + 1):
             block, steps = 32 * (1 + i % 32), 1 + i // 4
@@ -77,12 +79,14 @@ def main():
                 verdicts.append(answer["verdict"])
         p.stdin.close()
         p.wait()
+        talk.seek(0)
+        facts = [float(m) for m in re.findall(r"facts ([0-9.]+) ms", talk.read())][1:]
     walls.sort()
     stage = lambda key: statistics.median(v.get(key, 0) for v in verdicts)
     print("%d candidates, 1 Mi floats elementwise, warm worker (the first, with the original: %.0f ms)" % (len(walls), first))
     print("median %.0f ms, p90 %.0f ms, worst %.0f ms" % (statistics.median(walls), walls[int(0.9 * len(walls))], walls[-1]))
-    print("of the median in the worker: compile %.0f, check %.0f, time %.0f ms" %
-          (stage("compile_ms"), stage("check_ms"), stage("time_ms")))
+    print("medians: worker %.0f ms (compile %.0f, check %.0f, time %.0f), beside it facts %.0f ms" %
+          (stage("wall_ms"), stage("compile_ms"), stage("check_ms"), stage("time_ms"), statistics.median(facts)))
     print(device.strip().split("\n")[-1])
     return 1 if args.evaluator == "cuda" and statistics.median(walls) > 150 else 0
 
