@@ -174,7 +174,7 @@ static int check_pair(struct judgement *j, enum kr_stage stage, const struct kr_
   struct compare_result r;
   struct kr_bytes words;
   kr_bytes_init(&words, 64 << 10);
-  if (trial_compare(in, ref, &got, e->ref.deterministic, whole, &r, &words, &err)) {
+  if (trial_compare(in, ref, &got, e->ref.deterministic, whole, j->unusual, &r, &words, &err)) {
     broke(j, err.text);
   } else if (r.kind != COMPARE_EQUAL) {
     j->v->max_rel_err = fmax(j->v->max_rel_err, r.max_rel_err);

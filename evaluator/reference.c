@@ -77,7 +77,7 @@ static int self_compare(const struct kr_instance *in, struct original_run *o, st
   swapped.poison[0] = o->trial.poison[1];
   swapped.poison[1] = o->trial.poison[0];
   struct compare_result r;
-  if (trial_compare(in, &o->trial, &swapped, false, false, &r, NULL, err))
+  if (trial_compare(in, &o->trial, &swapped, false, false, false, &r, NULL, err))
     return -1;
   o->deterministic = r.kind == COMPARE_EQUAL && r.exact;
   o->clean = r.kind == COMPARE_EQUAL;

@@ -125,7 +125,7 @@ void trial_release(struct trial *t)
 }
 
 int trial_compare(const struct kr_instance *in, const struct trial *ref, const struct trial *got,
-                  bool stable, bool exact_values, struct compare_result *out,
+                  bool stable, bool exact_values, bool unusual, struct compare_result *out,
                   struct kr_bytes *words, struct kr_err *err)
 {
   struct compare_input q = {.in = in,
@@ -134,7 +134,8 @@ int trial_compare(const struct kr_instance *in, const struct trial *ref, const s
                             .ref_poison = {ref->poison[0], ref->poison[1]},
                             .got_poison = {got->poison[0], got->poison[1]},
                             .exact_values = exact_values,
-                            .stable = stable};
+                            .stable = stable,
+                            .unusual = unusual};
   if (compare_runs(&q, out, err))
     return -1;
   if (words && out->kind != COMPARE_EQUAL)

@@ -45,7 +45,7 @@ int trial_run(struct trial *t, const struct trial_device *d, struct kr_module *m
 void trial_release(struct trial *t);
 // Compares two trials of two runs each.
 int trial_compare(const struct kr_instance *in, const struct trial *ref, const struct trial *got,
-                  bool stable, bool exact_values, struct compare_result *out,
+                  bool stable, bool exact_values, bool unusual, struct compare_result *out,
                   struct kr_bytes *words, struct kr_err *err);
 
 #endif
