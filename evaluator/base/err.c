@@ -15,10 +15,14 @@ int kr_err_set(struct kr_err *err, const char *fmt, ...)
 {
   if (!err)
     return -1;
+  // Not in place: the old text may be among what is formatted.
+  char text[sizeof err->text];
   va_list ap;
   va_start(ap, fmt);
-  err_mark_cut(err, vsnprintf(err->text, sizeof err->text, fmt, ap));
+  int wanted = vsnprintf(text, sizeof text, fmt, ap);
   va_end(ap);
+  memcpy(err->text, text, strlen(text) + 1);
+  err_mark_cut(err, wanted);
   return -1;
 }
 
