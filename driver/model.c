@@ -36,8 +36,12 @@ int model_open(const char *spec, const struct model_options *options, struct mod
     m->kind = &model_replay;
     m->name = kr_xstrdup("replay");
     rc = model_replay_open(spec + 7, &m->self, &m->where, err);
+  } else if (strncmp(spec, "openai:", 7)) {
+    // Guessing would send a kernel to whoever answers for a misspelt name.
+    kr_err_set(err, "--model is openai:NAME or replay:FILE, not `%s`", spec);
+    goto out;
   } else {
-    const char *name = !strncmp(spec, "openai:", 7) ? spec + 7 : spec;
+    const char *name = spec + 7;
     if (!*name) {
       kr_err_set(err, "--model=%s names no model: openai:NAME", spec);
       goto out;
