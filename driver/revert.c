@@ -21,26 +21,79 @@ struct revert {
   size_t n_reverted, n_failed;
 };
 
-// Takes one entry back in `r->now`. Returns 0, or -1 with a sentence.
-static int revert_entry(struct revert *r, const struct kr_ledger_entry *e, struct kr_err *err)
+// Where the kernel below the N-th marker stands now, from its provenance on.
+// False when it cannot be told.
+static bool revert_span(const struct kr_source *now, size_t number, size_t *begin, size_t *end)
+{
+  struct kr_markers ms = {0};
+  struct kr_diags ignored = {0};
+  const struct kr_marker *m = NULL;
+  kr_markers_scan(now, &ms, &ignored);
+  for (size_t i = 0; i < ms.n && !m; i++)
+    if (ms.items[i].verb == KR_MARKER_OPTIMIZE && number-- == 0)
+      m = &ms.items[i];
+  *end = m && m->target != SIZE_MAX ? kr_definition_end(now, m->target) : 0;
+  if (*end) {
+    *begin = m->target;
+    for (size_t i = 0; i < ms.n; i++) {
+      const struct kr_marker *p = &ms.items[i];
+      if (p->verb != KR_MARKER_OPTIMIZE && p->verb != KR_MARKER_OFF && p->target == m->target &&
+          p->at.offset < *begin)
+        *begin = p->at.offset;
+    }
+    while (*begin > 0 && now->data[*begin - 1] != '\n')
+      --*begin;
+  }
+  kr_markers_release(&ms);
+  kr_diags_release(&ignored);
+  return *end > 0;
+}
+
+// Takes back one baseline in `r->now`.
+static int revert_step(struct revert *r, const struct kr_bytes *blob, size_t number,
+                       struct kr_err *err)
 {
   int rc = -1;
-  struct kr_bytes blob, text;
+  struct kr_bytes text;
   struct kr_edits edits = {0};
-  kr_bytes_init(&blob, KR_SOURCE_MAX);
+  size_t begin = 0, end = 0;
   kr_bytes_init(&text, KR_SOURCE_MAX);
-  if (kr_baseline_load(r->in->root, e->baseline, &blob, err))
-    goto out;
-  if (kr_undo_edits(blob.data, blob.len, &r->now, &edits, err) || kr_edits_finish(&edits, err) ||
-      kr_edits_apply(&edits, &r->now, &text, err))
+  if (r->options->force && !revert_span(&r->now, number, &begin, &end))
+    begin = end = 0;
+  if (kr_undo_edits_over(blob->data, blob->len, &r->now, begin, end, &edits, err) ||
+      kr_edits_finish(&edits, err) || kr_edits_apply(&edits, &r->now, &text, err))
     goto out;
   kr_source_release(&r->now);
   kr_source_from_text(&r->now, r->in->src.path, text.data, text.len);
   rc = 0;
 out:
   kr_edits_release(&edits);
-  kr_bytes_release(&blob);
   kr_bytes_release(&text);
+  return rc;
+}
+
+// Takes one entry back in `r->now`, all the way to what stood there before the
+// first rewrite, or not at all. Returns 0, or -1 with a sentence.
+static int revert_entry(struct revert *r, const struct kr_ledger_entry *e, size_t number,
+                        struct kr_err *err)
+{
+  int rc = 0;
+  bool more = true;
+  struct kr_hash baseline = e->baseline;
+  struct kr_source before;
+  kr_source_from_text(&before, r->in->src.path, r->now.data, r->now.len);
+  while (!rc && more) {
+    struct kr_bytes blob;
+    kr_bytes_init(&blob, KR_SOURCE_MAX);
+    rc = kr_baseline_load(r->in->root, baseline, &blob, err);
+    if (!rc)
+      rc = revert_step(r, &blob, number, err);
+    more = !rc && kr_undo_earlier(blob.data, blob.len, &baseline);
+    kr_bytes_release(&blob);
+  }
+  kr_source_release(rc ? &r->now : &before);
+  if (rc)
+    r->now = before;
   return rc;
 }
 
@@ -63,15 +116,18 @@ static void revert_marker(struct revert *r, const struct kr_marker *m, struct kr
   struct kr_hash current;
   bool edited = fresh_definition(r->in, m, &current) || !kr_hash_equal(current, f.entry->current);
   if (edited && !r->options->force) {
-    kr_error("%s:%u:%u: %s was edited since it was rewritten; --force tries all the same, and loses "
-             "the edit",
+    kr_error("%s:%u:%u: %s was edited since it was rewritten; --force puts the original back all the "
+             "same, and loses the edit",
              r->in->src.path, line, col, f.entry->kernel);
     r->n_failed++;
     return;
   }
-  if (revert_entry(r, f.entry, &err)) {
-    kr_error("%s:%u:%u: %s cannot be put back: %s", r->in->src.path, line, col, f.entry->kernel,
-             err.text);
+  size_t number = 0;
+  for (const struct kr_marker *p = r->in->markers.items; p < m; p++)
+    number += p->verb == KR_MARKER_OPTIMIZE;
+  if (revert_entry(r, f.entry, number, &err)) {
+    kr_error("%s:%u:%u: %s cannot be put back: %s%s", r->in->src.path, line, col, f.entry->kernel,
+             err.text, r->options->force ? "" : "; --force replaces the kernel whatever it holds");
     r->n_failed++;
     return;
   }

@@ -289,6 +289,10 @@ static int commit_entry(struct file_write *w, size_t i, struct kr_ledger *l, str
     e.baseline = old->baseline;
   }
   int rc = 0;
+  // A rewrite of a rewrite: the way back leads over the first one's baseline.
+  if (out->state == OUTCOME_REWRITTEN && old && old->outcome == KR_REWRITTEN &&
+      kr_hash_equal(old->current, e.original))
+    kr_undo_add_earlier(&w->undo[i], old->baseline);
   if (out->state == OUTCOME_REWRITTEN)
     rc = kr_baseline_store(w->in->root, w->undo[i].data, w->undo[i].len, &e.baseline, err);
   kr_ledger_put(l, &e);

@@ -100,6 +100,14 @@ int kr_undo_make_among(const struct kr_edits *edits, const struct kr_edits *all,
 // longer there as it was written, -1 when the blob cannot be read.
 int kr_undo_edits(const void *blob, size_t len, const struct kr_source *now, struct kr_edits *out,
                   struct kr_err *err);
+// As before, but what stands at [begin, end) is taken for the definition with
+// its provenance, whatever it holds by now, where the written one is not found.
+int kr_undo_edits_over(const void *blob, size_t len, const struct kr_source *now, size_t begin,
+                       size_t end, struct kr_edits *out, struct kr_err *err);
+// What was rewritten had been rewritten before: the baseline of that, by which
+// the way back goes on. Added at the end of a blob; read back.
+void kr_undo_add_earlier(struct kr_bytes *blob, struct kr_hash earlier);
+bool kr_undo_earlier(const void *blob, size_t len, struct kr_hash *out);
 
 // --- replacing a file ---
 

@@ -8,7 +8,9 @@
 //
 // (no blanks between the four byte strings). LEFT + NEW + RIGHT occurred COUNT
 // times in the file as written, and this is number ORDINAL. Found again in the
-// same number, the same one is meant, wherever the lines have moved to.
+// same number, the same one is meant, wherever the lines have moved to. Where a
+// rewrite was rewritten, `earlier HASH\n` at the end names the baseline by which
+// the way back goes on.
 
 #include "rewriter.h"
 
@@ -22,6 +24,7 @@
 enum { UNDO_CONTEXT = 48 };
 
 static const char undo_head[] = "kevin-baseline 1\n";
+static const char undo_earlier[] = "earlier ";
 
 static size_t count_before(const char *text, size_t len, const char *needle, size_t n, size_t at,
                            size_t *ordinal)
@@ -128,15 +131,47 @@ int kr_undo_make(const struct kr_edits *edits, const struct kr_source *src, stru
   return kr_undo_make_among(edits, edits, src, out, err);
 }
 
+void kr_undo_add_earlier(struct kr_bytes *blob, struct kr_hash earlier)
+{
+  char hex[KR_HASH_HEX + 1];
+  kr_hash_hex(earlier, hex);
+  kr_bytes_addf(blob, "%s%s\n", undo_earlier, hex);
+}
+
+bool kr_undo_earlier(const void *blob, size_t len, struct kr_hash *out)
+{
+  char hex[KR_HASH_HEX + 1];
+  size_t n = strlen(undo_earlier) + sizeof hex; // the newline in place of the NUL
+  const char *last = (const char *)blob + len - n;
+  if (len < n || memcmp(last, undo_earlier, strlen(undo_earlier)) || last[n - 1] != '\n')
+    return false;
+  memcpy(hex, last + strlen(undo_earlier), sizeof hex - 1);
+  hex[sizeof hex - 1] = '\0';
+  return !kr_hash_parse(hex, out);
+}
+
 int kr_undo_edits(const void *blob, size_t len, const struct kr_source *now, struct kr_edits *out,
                   struct kr_err *err)
+{
+  return kr_undo_edits_over(blob, len, now, 0, 0, out, err);
+}
+
+// Are the bytes that were written those that the provenance begins?
+static bool holds_provenance(const char *text, size_t len)
+{
+  static const char word[] = "kevin: from ";
+  return memmem(text, len, word, sizeof word - 1) != NULL;
+}
+
+int kr_undo_edits_over(const void *blob, size_t len, const struct kr_source *now, size_t begin,
+                       size_t end_of, struct kr_edits *out, struct kr_err *err)
 {
   const char *p = blob, *end = p + len;
   size_t head = strlen(undo_head);
   if (len < head || memcmp(p, undo_head, head))
     return kr_err_set(err, "the baseline of %s is not one that this version can read", now->path);
   p += head;
-  while (p < end) {
+  while (p < end && memcmp(p, undo_earlier, (size_t)(end - p) < 8 ? (size_t)(end - p) : 8)) {
     size_t count, ordinal, n[4], total = 0;
     const char *nl = memchr(p, '\n', (size_t)(end - p));
     char line[160];
@@ -168,7 +203,11 @@ int kr_undo_edits(const void *blob, size_t len, const struct kr_source *now, str
         at = (size_t)(q - now->data);
     }
     free(needle);
-    if (seen != count || at == SIZE_MAX) {
+    bool found = seen == count && at != SIZE_MAX;
+    if (!found && begin < end_of && holds_provenance(new, n[2])) {
+      at = begin - n[0];
+      n[2] = end_of - begin;
+    } else if (!found) {
       kr_err_set(err,
                  "%s: what was written was edited since, or stands there more than once (found %zu "
                  "times, written %zu)",
@@ -179,7 +218,7 @@ int kr_undo_edits(const void *blob, size_t len, const struct kr_source *now, str
     kr_edits_add(out, at + n[0], n[2], text);
     out->items[out->n - 1].raw = true;
     free(text);
-    p += total + 1;
+    p = right + n[3] + 1;
   }
   return 0;
 }
