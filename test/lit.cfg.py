@@ -62,6 +62,7 @@ config.substitutions += [
     ("%source", source),
     ("%cuda", os.path.dirname(config.kr_cuda_include)),
     ("%nvcc", shutil.which("nvcc") or "/usr/local/cuda/bin/nvcc"),
+    ("%double", "python3 " + os.path.join(source, "test", "tools", "fake_worker.py") + " install"),
     ("%server", "python3 " + os.path.join(source, "test", "server", "loopback.py")),
     (r"\bFileCheck\b", llvm_tool("FileCheck") + " --dump-input=fail"),
     (r"\bnot\b", llvm_tool("not")),

@@ -1,0 +1,179 @@
+#!/usr/bin/env python3
+"""A double of kevin-worker for tests of what the driver does with verdicts.
+
+It claims a GPU and judges from a script, so that the driver's way from a verdict
+to a written file can be walked on a machine without one. It measures and checks
+nothing: no test of a kernel, of the evaluator or of a figure may use it.
+
+  fake_worker.py install BIN DIR [SCRIPT.json]
+
+makes DIR a folder of programs: kevin-rewrite and kevin-eval of BIN (hard links or
+copies, because a program looks for its helpers beside its own real path), links to
+everything else there, and this file as kevin-worker with SCRIPT.json beside it as
+kevin-worker.json. What it was asked is appended to kevin-worker.log, a word a line:
+"probe cuda", "open cuda NAME", "judge NAME STATUS", "confirm NAME STATUS".
+
+The script is a JSON object; everything may be left out:
+
+  "probe": "a sentence"       no GPU: probing `cuda` fails with that
+  "facts": {...}              facts of the device that differ from those below
+  "open": [{"kernel": "k", "error": "a sentence"}]
+                              the original of k fails so
+  "judge": [RULE...]          the first rule whose "match" is in the candidate's code
+  "confirm": [RULE...]        the same, for each of the five shares
+
+A RULE is {"match": "text", "status": "ok", "speedup": 2.0, ...}. Without "match" it
+fits everything. "stage" (time; for confirm: check), "log", "told", "max_rel_err", "exact"
+go into the verdict as they are; "base_us" (100) and "speedup" (2.0) make the times
+of every case of the contract. With "shares": [1.9, 2.0, ...] share N (counted over
+all shares of this rule's kernel) has that speed-up. "interrupt": true sends SIGINT to
+the driver first, "kill": true SIGKILL to the driver, "exit": N ends the worker.
+No rule fits: a candidate is wrong, a share is refused likewise, so that a script
+says what it means.
+"""
+import json
+import math
+import os
+import shutil
+import signal
+import socket
+import struct
+import sys
+
+FACTS = {"name": "Testing GPU", "arch": "sm_90", "uuid": "GPU-double", "sms": 132, "warp": 32,
+         "l2_bytes": 50 << 20, "memory_bytes": 1 << 36, "shared_optin_bytes": 232448,
+         "peak_bytes_per_s": 4.8e12, "driver": "0.0", "compiler": "double"}
+RESOURCES = {"registers": 16, "shared_bytes": 0, "local_bytes": 0, "const_bytes": 384,
+             "max_threads": 1024, "occupancy": 1}
+
+
+def install(source, folder, script=None):
+    source = os.path.abspath(source)
+    os.makedirs(folder, exist_ok=True)
+    for name in os.listdir(source):
+        target = os.path.join(folder, name)
+        if os.path.lexists(target):
+            os.unlink(target)
+        if name in ("kevin-rewrite", "kevin-eval"):
+            try:
+                os.link(os.path.join(source, name), target)
+            except OSError:
+                shutil.copy2(os.path.join(source, name), target)
+        elif name != "kevin-worker":
+            os.symlink(os.path.join(source, name), target)
+    worker = os.path.join(folder, "kevin-worker")
+    shutil.copy(os.path.abspath(__file__), worker)
+    os.chmod(worker, 0o755)
+    if script:
+        shutil.copy(script, worker + ".json")
+    for old in (worker + ".log",):
+        if os.path.exists(old):
+            os.unlink(old)
+
+
+class Worker:
+    def __init__(self, base):
+        self.base = base
+        self.script = {}
+        if os.path.exists(base + ".json"):
+            with open(base + ".json") as f:
+                self.script = json.load(f)
+        self.facts = dict(FACTS, **self.script.get("facts", {}))
+        self.contract = None
+
+    def log(self, *words):
+        with open(self.base + ".log", "a") as f:
+            f.write(" ".join(words) + "\n")
+
+    def shares_so_far(self):
+        with open(self.base + ".log") as f:
+            return sum(line.startswith("confirm %s " % self.contract["kernel"]) for line in f)
+
+    def rule(self, kind, code):
+        for rule in self.script.get(kind, []):
+            if rule.get("match", "") in code:
+                if rule.get("interrupt"):
+                    os.kill(os.getppid(), signal.SIGINT)
+                if rule.get("kill"):
+                    os.kill(os.getppid(), signal.SIGKILL)
+                if "exit" in rule:
+                    sys.exit(rule["exit"])
+                return rule
+        return {"status": "wrong", "stage": "check", "log": "no rule of the script fits",
+                "told": "no rule of the script fits"}
+
+    def verdict(self, rule, stage, code, times):
+        ok = rule.get("status", "ok") == "ok"
+        speedup = rule.get("speedup", 2.0)
+        v = {"stage": rule.get("stage", stage), "status": rule.get("status", "ok"),
+             "log": rule.get("log"), "told": rule.get("told", rule.get("log")),
+             "max_rel_err": rule.get("max_rel_err", 1e-7), "exact": rule.get("exact", False),
+             "checks": 10, "resources": RESOURCES, "base_resources": RESOURCES, "times": []}
+        if ok and times:
+            base = rule.get("base_us", 100.0)
+            v.update(speedup=speedup, lo=speedup * 0.99, hi=speedup * 1.01)
+            v["times"] = [{"label": c["label"], "base_us": base, "cand_us": base / speedup,
+                           "ratio": speedup, "lo": speedup * 0.99, "hi": speedup * 1.01, "n": 20}
+                          for c in self.contract["cases"]]
+        return v
+
+    def answer(self, m):
+        op = m["op"]
+        if op in ("probe", "open") and m["backend"] == "cuda" and "probe" in self.script:
+            self.log(op, "cuda")
+            return {"ok": False, "error": self.script["probe"], "lost": ""}
+        if op == "probe":
+            self.log("probe", m["backend"])
+            return {"ok": True, "lost": False, "facts": self.facts}
+        if op == "open":
+            self.contract = json.loads(m["contract"])
+            kernel = self.contract["kernel"]
+            self.log("open", m["backend"], kernel)
+            for rule in self.script.get("open", []):
+                if rule.get("kernel") in (None, kernel):
+                    return {"ok": False, "error": rule["error"], "lost": ""}
+            n = len(self.contract["cases"])
+            return {"ok": True, "lost": False, "reference": {
+                "device": self.facts, "resources": RESOURCES, "deterministic": True, "exact_ends": True,
+                "exact_starts": True, "integer_exact": False, "probes": [], "n_cases": n,
+                "case_us": [100.0] * n, "case_bytes": [1e6] * n}}
+        code = m["candidate"]["code"]
+        kernel = self.contract["kernel"]
+        rule = self.rule(op, code)
+        if op == "judge":
+            self.log("judge", kernel, rule.get("status", "ok"))
+            return {"ok": True, "lost": False,
+                    "verdict": self.verdict(rule, "time", code, m["options"]["until"] == "time")}
+        n_before = self.shares_so_far()
+        self.log("confirm", kernel, rule.get("status", "ok"))
+        shares = rule.get("shares") or [rule.get("speedup", 2.0)]
+        speedup = shares[n_before % len(shares)]
+        base = rule.get("base_us", 100.0)
+        cases = self.contract["cases"]
+        return {"ok": True, "lost": False, "share": {
+            "verdict": self.verdict(rule, "check", code, False),
+            "log_ratio": [math.log(speedup)] * len(cases), "base_us": [base] * len(cases),
+            "cand_us": [base / speedup] * len(cases)}}
+
+    def serve(self):
+        sock = socket.socket(fileno=3)
+
+        def receive(n):
+            data = b""
+            while len(data) < n:
+                part = sock.recv(n - len(data))
+                if not part:
+                    sys.exit(0)
+                data += part
+            return data
+
+        while True:
+            message = json.loads(receive(struct.unpack(">I", receive(4))[0]))
+            text = json.dumps(self.answer(message)).encode()
+            sock.sendall(struct.pack(">I", len(text)) + text)
+
+
+if len(sys.argv) > 3 and sys.argv[1] == "install":
+    install(*sys.argv[2:])
+else:
+    Worker(os.path.abspath(sys.argv[0])).serve()
