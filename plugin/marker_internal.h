@@ -7,8 +7,9 @@
 //
 // marker_scan.c finds runs of comment lines and pragmas and where items begin,
 // marker_read.c takes a marker's tokens out of a run, marker_clause.c makes
-// clauses of them, marker_text.c joins and places tokens, marker_head.c looks at
-// the code below, marker.c holds the small public functions.
+// clauses of them (marker_clause.h says with what), marker_text.c joins and places
+// tokens, marker_head.c looks at the code below, marker.c holds the small public
+// functions.
 
 enum { MARKER_MAX_DEPTH = 64, MARKER_MAX_TEXT = 16 << 10 };
 
