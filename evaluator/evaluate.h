@@ -5,7 +5,7 @@
 #include "sizes.h"
 #include "trial.h"
 
-// The evaluator from inside: reference.c opens it, judge.c uses it.
+// The evaluator from inside: reference*.c open it, judge*.c use it.
 
 // A size whose buffers are larger than this costs seconds to judge, not
 // milliseconds: few of them are tried.

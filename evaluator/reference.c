@@ -1,13 +1,11 @@
-#include <math.h>
+#include "reference_internal.h"
+
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
 
-#include "base/log.h"
 #include "base/mem.h"
-#include "evaluate.h"
-#include "fill.h"
 #include "scope.h"
 
 // Opening: the original is run before any model speaks. At its declared cases it
@@ -15,15 +13,7 @@
 // at the edge of memory) is found out here, and nothing is asked of a variant
 // that the original does not do itself.
 
-enum {
-  MAX_POINTS = 64,         // held-out sizes tried in all
-  MAX_KEPT_BYTES = 1 << 30 // of declared cases kept between judgements
-};
-// A run may take 200 ms; a judgement needs dozens, so less is looked for.
-#define SHRINK_MS 80.0
-#define SHRINK_BYTES ((size_t)8 << 20)
-
-enum { STREAM_POINTS = 2 << 20 };
+enum { MAX_KEPT_BYTES = 1 << 30 }; // of declared cases kept between judgements
 
 double evaluator_now_ms(void)
 {
@@ -54,15 +44,7 @@ int evaluator_original(struct kr_evaluator *e, const struct kr_instance *in,
   return rc;
 }
 
-// What one run of the original on an instance showed.
-struct original_run {
-  struct trial trial;
-  bool clean;         // both launches ended well and agree within the tolerance
-  bool deterministic; // they agree bit for bit
-  struct kr_bytes why;
-};
-
-static void original_release(struct original_run *o)
+void reference_run_release(struct original_run *o)
 {
   trial_release(&o->trial);
   kr_bytes_release(&o->why);
@@ -101,9 +83,8 @@ static int self_compare(const struct kr_instance *in, struct original_run *o, st
   return 0;
 }
 
-// Returns 0 with `o` filled; -1 when the back end broke or the device is lost.
-static int run_original(struct kr_evaluator *e, const struct kr_instance *in,
-                        struct kr_dataset *data, struct original_run *o, struct kr_err *err)
+int reference_run(struct kr_evaluator *e, const struct kr_instance *in,
+                  struct kr_dataset *data, struct original_run *o, struct kr_err *err)
 {
   memset(o, 0, sizeof *o);
   kr_bytes_init(&o->why, 64 << 10);
@@ -117,7 +98,7 @@ static int run_original(struct kr_evaluator *e, const struct kr_instance *in,
   return 0;
 }
 
-static bool avoided(const struct kr_evaluator *e, const char *attempt)
+bool reference_avoids(const struct kr_evaluator *e, const char *attempt)
 {
   for (size_t i = 0; i < e->n_avoid; i++) {
     if (!strcmp(e->avoid[i], attempt))
@@ -126,156 +107,13 @@ static bool avoided(const struct kr_evaluator *e, const char *attempt)
   return false;
 }
 
-// A new attempt, or "" when one is over; what the device was lost at stays.
-static void begin_attempt(struct kr_evaluator *e, const char *attempt)
+void reference_attempt(struct kr_evaluator *e, const char *attempt)
 {
   if (e->lost)
     return;
   snprintf(e->attempt, sizeof e->attempt, "%s", attempt);
   if (e->on_attempt)
     e->on_attempt(e->watcher, attempt);
-}
-
-// --- shrinking ---
-
-// v scaled down by 2^k, its residue to the block's width (and with it to every
-// vector's) kept, at least one whole block where v has one.
-static int64_t shrunk(int64_t v, int k, int64_t width)
-{
-  if (v < width)
-    width = 32;
-  if (v < 2 * width)
-    return v;
-  int64_t blocks = v / width >> k;
-  return (blocks ? blocks : 1) * width + v % width;
-}
-
-static int64_t block_width(const struct kr_evaluator *e, const struct kr_instance *in)
-{
-  struct kr_launch launch;
-  int64_t threads = 256;
-  if (!kr_instance_launch(in, &e->c->geometry, e->d.facts, &launch, NULL))
-    threads = (int64_t)launch.block[0] * launch.block[1] * launch.block[2];
-  int64_t width = 32;
-  while (width < threads || width % threads)
-    width += 32;
-  return width > 1 << 14 ? 1 << 14 : width; // a block of odd size and 32 may have a large multiple
-}
-
-static size_t shrink_overrides(const struct kr_contract *c, size_t case_index,
-                               const struct sizes_binding *bindings, int k, int64_t width,
-                               struct kr_override *out, bool *changed)
-{
-  size_t n = 0;
-  *changed = false;
-  const struct kr_case *kase = &c->cases[case_index];
-  for (size_t i = 0; i < kase->n_bindings && n + 2 < SIZES_MAX_OVERRIDES; i++) {
-    if (bindings[i].role != SIZES_EXTENT)
-      continue;
-    int64_t v = shrunk(bindings[i].value, k, width);
-    if (v == bindings[i].value)
-      continue;
-    *changed = true;
-    out[n].path = kase->bindings[i].path;
-    out[n++].value = kr_value_int(v);
-  }
-  return n;
-}
-
-// Runs the case at scale 2^-k once; how long it took, negative when it is no
-// size for the original.
-static double shrink_try(struct kr_evaluator *e, size_t case_index, const struct kr_override *o,
-                         size_t n, struct kr_err *err)
-{
-  struct kr_instance in;
-  struct kr_dataset *data = NULL;
-  struct trial t = {0};
-  static const enum kr_placement place[2] = {KR_PLACE_ALIGN, KR_PLACE_ALIGN};
-  double ms = -1;
-  if (instance_plan(&in, e->c, case_index, o, n, err))
-    return -1;
-  size_t bytes = kr_instance_bytes(&in);
-  kr_instance_release(&in);
-  if (bytes > SHRINK_BYTES)
-    return INFINITY;
-  if (kr_instance_make(&in, e->c, case_index, e->seed, KR_DIST_NORMAL, o, n, err))
-    return -1;
-  double start = evaluator_now_ms();
-  if (!e->backend->load(e->dev, &in, &data, err) &&
-      !trial_run(&t, &e->d, e->original, data, &in, &e->c->geometry, place, 1, err)) {
-    if (t.status == KR_STATUS_OK)
-      ms = t.wall_ms > 0 ? t.wall_ms : evaluator_now_ms() - start;
-    else if (t.status == KR_STATUS_TIMEOUT)
-      ms = INFINITY;
-    else
-      kr_err_set(err, "%s", t.text);
-  }
-  trial_release(&t);
-  if (data)
-    e->backend->dataset_free(e->dev, data);
-  kr_instance_release(&in);
-  return ms;
-}
-
-// Finds the largest scale at which a run takes at most SHRINK_MS, from the
-// smallest up: a first try at full size could take minutes.
-static int shrink_case(struct kr_evaluator *e, size_t case_index, struct kr_err *err)
-{
-  struct declared_case *k = &e->cases[case_index];
-  struct kr_instance in;
-  if (instance_plan(&in, e->c, case_index, k->overrides, k->n_overrides, err))
-    return -1;
-  int64_t width = block_width(e, &in);
-  k->bytes = kr_instance_bytes(&in);
-  kr_instance_release(&in);
-  struct kr_err why = {{0}};
-  bool found = false;
-  double last = 0;
-  struct kr_override best[SIZES_MAX_OVERRIDES];
-  size_t n_best = 0;
-  for (int scale = 30; scale >= 0; scale--) {
-    struct kr_override o[SIZES_MAX_OVERRIDES];
-    bool changed, same;
-    size_t n = shrink_overrides(e->c, case_index, k->bindings, scale, width, o, &changed);
-    o[n++] = k->overrides[0];
-    same = found && n == n_best;
-    for (size_t i = 0; same && i + 1 < n; i++)
-      same = o[i].value.i == best[i].value.i;
-    if (same)
-      continue;
-    double ms = shrink_try(e, case_index, o, n, &why);
-    if (ms < 0 && !changed)
-      found = false; // it fails as declared: smaller sizes do not mend that
-    if (ms < 0)
-      continue;
-    if (ms > SHRINK_MS && found)
-      break;
-    memcpy(best, o, n * sizeof *o);
-    n_best = n;
-    found = true;
-    // Work may grow with the third power of the scale: do not start what would
-    // take seconds.
-    double growth = last > 1 ? ms / last : 2;
-    last = ms;
-    if (!changed || ms * (growth > 2 ? growth : 2) > 2 * SHRINK_MS)
-      break;
-  }
-  if (!found) { // what is wrong with it is told where the case is opened
-    bool changed;
-    struct kr_override sms = k->overrides[0];
-    n_best = k->bytes <= SHRINK_BYTES ? 0
-                                      : shrink_overrides(e->c, case_index, k->bindings, 30, width,
-                                                         best, &changed);
-    best[n_best++] = sms;
-  }
-  for (size_t i = 0; i < n_best; i++)
-    k->overrides[i] = best[i];
-  k->n_overrides = n_best;
-  char *label = sizes_label(best, n_best);
-  kr_debug("verify", "case %s runs as %s", e->c->cases[case_index].label,
-           label[0] ? label : "declared");
-  free(label);
-  return 0;
 }
 
 // --- declared cases ---
@@ -341,7 +179,7 @@ static int open_case(struct kr_evaluator *e, size_t index, bool keep, struct kr_
   const char *label = e->c->cases[index].label;
   kr_bytes_init(&o.why, 16);
   int rc = -1;
-  begin_attempt(e, "");
+  reference_attempt(e, "");
   int made = evaluator_instance(e, index, e->seed, KR_DIST_NORMAL, NULL, 0, &k->in, err);
   if (made) {
     kr_err_prefix(err, "case %s", label);
@@ -350,7 +188,7 @@ static int open_case(struct kr_evaluator *e, size_t index, bool keep, struct kr_
   if (e->backend->load(e->dev, &k->in, &k->data, err))
     goto out;
   kr_bytes_release(&o.why);
-  int ran = run_original(e, &k->in, k->data, &o, err);
+  int ran = reference_run(e, &k->in, k->data, &o, err);
   k->expected = o.trial;
   memset(&o.trial, 0, sizeof o.trial);
   if (ran && !e->lost)
@@ -374,7 +212,7 @@ static int open_case(struct kr_evaluator *e, size_t index, bool keep, struct kr_
   k->kept = true;
   rc = 0;
 out:
-  original_release(&o);
+  reference_run_release(&o);
   if (rc || !keep) {
     trial_release(&k->expected);
     memset(&k->expected, 0, sizeof k->expected);
@@ -385,342 +223,6 @@ out:
       kr_instance_release(&k->in);
     k->kept = false;
   }
-  return rc;
-}
-
-// --- attempts: placements and sizes ---
-
-// Whether a point is usable: known from before, or found out by running there.
-// Returns 1 usable, 0 not (with the reason in `why`), -1 when the device is
-// lost or the back end broke.
-static int try_point(struct kr_evaluator *e, const struct sizes_point *p, size_t nonfinite_limit,
-                     struct kr_bytes *why, struct kr_err *err)
-{
-  char attempt[200];
-  snprintf(attempt, sizeof attempt, "case %zu: %.180s", p->case_index, p->label);
-  if (avoided(e, attempt)) {
-    kr_bytes_adds(why, "the original faults");
-    return 0;
-  }
-  for (size_t i = 0; e->known && i < e->known->n_probes; i++) {
-    const struct kr_probe *known = &e->known->probes[i];
-    if (!strcmp(known->label, p->label)) {
-      kr_bytes_adds(why, known->why ? known->why : "");
-      return known->usable;
-    }
-  }
-  if (e->known) {
-    kr_bytes_adds(why, "not tried");
-    return 0;
-  }
-  struct kr_instance in;
-  struct kr_dataset *data = NULL;
-  struct kr_err made = {{0}};
-  if (evaluator_instance(e, p->case_index, e->seed, KR_DIST_NORMAL, p->overrides, p->n, &in,
-                         &made)) {
-    kr_bytes_adds(why, made.text);
-    return 0;
-  }
-  begin_attempt(e, attempt);
-  struct original_run o = {0};
-  int rc = -1;
-  if (!e->backend->load(e->dev, &in, &data, err)) {
-    rc = run_original(e, &in, data, &o, err);
-    if (!rc) {
-      rc = o.clean;
-      kr_bytes_add(why, o.why.data, o.why.len);
-      e->ref.deterministic &= !o.clean || o.deterministic;
-      if (o.clean && compare_count_nonfinite(&in, o.trial.run[0].after) > nonfinite_limit) {
-        kr_bytes_adds(why, "the original's result is not finite");
-        rc = 0;
-      }
-    }
-    original_release(&o);
-    e->backend->dataset_free(e->dev, data);
-  }
-  kr_instance_release(&in);
-  begin_attempt(e, "");
-  return rc;
-}
-
-static void add_probe(struct kr_evaluator *e, const char *label, bool usable, const char *why)
-{
-  e->ref.probes = kr_xreallocarray(e->ref.probes, e->ref.n_probes + 1, sizeof *e->ref.probes);
-  e->ref.probes[e->ref.n_probes++] =
-      (struct kr_probe){kr_xstrdup(label), usable, usable ? NULL : kr_xstrdup(why)};
-}
-
-// Tries a point once and remembers it. Returns as try_point() does.
-static int probe(struct kr_evaluator *e, size_t case_index, const struct kr_override *o, size_t n,
-                 size_t nonfinite_limit, struct kr_err *err)
-{
-  struct sizes_point p = {.case_index = case_index, .n = n};
-  sizes_join(p.overrides, o, n, NULL, 0);
-  p.label = sizes_label(o, n);
-  if (case_index) {
-    char *with_case = kr_xasprintf("%s (case %s)", p.label, e->c->cases[case_index].label);
-    free(p.label);
-    p.label = with_case;
-  }
-  for (size_t i = 0; i < e->ref.n_probes; i++) {
-    if (!strcmp(e->ref.probes[i].label, p.label)) {
-      free(p.label);
-      return e->ref.probes[i].usable;
-    }
-  }
-  struct kr_bytes why;
-  kr_bytes_init(&why, 64 << 10);
-  int rc = try_point(e, &p, nonfinite_limit, &why, err);
-  if (rc >= 0)
-    add_probe(e, p.label, rc, why.data);
-  kr_bytes_release(&why);
-  if (rc == 1) {
-    KR_GROW(e->points, e->n_points, e->cap_points);
-    e->points[e->n_points++] = p;
-  } else {
-    free(p.label);
-  }
-  return rc;
-}
-
-static int probe_int(struct kr_evaluator *e, size_t case_index, const char *path, int64_t v,
-                     struct kr_err *err)
-{
-  struct kr_override o = {path, kr_value_int(v)};
-  const struct declared_case *k = &e->cases[case_index];
-  struct kr_override all[SIZES_MAX_OVERRIDES + 1];
-  sizes_join(all, &o, 1, k->overrides, k->n_overrides);
-  // What `require` or a section's length forbids is no size at all, not one at
-  // which the original fails.
-  struct kr_instance plan;
-  if (v < 0 || instance_plan(&plan, e->c, case_index, all, k->n_overrides + 1, NULL))
-    return 2;
-  bool large = kr_instance_bytes(&plan) > EVALUATOR_LARGE_BYTES;
-  kr_instance_release(&plan);
-  if (large) {
-    // Which of them a brief opening takes depends on its seed.
-    bool pass = e->brief && fill_bits(e->seed, STREAM_POINTS, (uint64_t)v) % 3;
-    if (pass || !e->large_left)
-      return 2;
-    e->large_left--;
-  }
-  return probe(e, case_index, &o, 1, SIZE_MAX, err);
-}
-
-// The smallest power of two whose multiples the original can take, where it
-// fails beside its own value: "works only when n % 1024 == 0".
-static int64_t find_unit(struct kr_evaluator *e, size_t case_index, const char *path, int64_t value,
-                         int64_t unit, struct kr_err *err)
-{
-  int64_t good = 0;
-  for (int64_t m = 1024; m > unit; m /= 2) {
-    if (value % m || m % unit)
-      continue;
-    int64_t at = value / m > 8 ? 7 * m : 3 * m;
-    int rc = probe_int(e, case_index, path, at, err);
-    if (rc < 0)
-      return -1;
-    if (rc != 1)
-      break;
-    good = m;
-  }
-  return good;
-}
-
-static int probe_extent(struct kr_evaluator *e, size_t case_index, size_t binding,
-                        struct kr_err *err)
-{
-  const char *path = e->c->cases[case_index].bindings[binding].path;
-  struct declared_case *k = &e->cases[case_index];
-  struct sizes_binding *b = &k->bindings[binding];
-  b->unit = sizes_unit(e->c, case_index, path, b->value, k->overrides, k->n_overrides);
-  if (!b->unit)
-    return 0;
-  int64_t u = b->unit;
-  int up = probe_int(e, case_index, path, b->value + u, err);
-  int down = up < 0 ? up : probe_int(e, case_index, path, b->value - u, err);
-  if (up < 0 || down < 0)
-    return -1;
-  if (case_index > 0)
-    return 0; // the first case carries the rest
-  if (up != 1 && down != 1 && (up == 0 || down == 0)) {
-    int64_t found = find_unit(e, case_index, path, b->value, u, err);
-    if (found < 0)
-      return -1;
-    b->unit = found;
-    if (!found)
-      return 0;
-    if (!e->ref.require_hint)
-      e->ref.require_hint = kr_xasprintf("works only when %s %% %lld == 0; add require(%s %% %lld == 0)",
-                                         path, (long long)found, path, (long long)found);
-    u = found;
-  }
-  uint64_t bits[4];
-  for (int i = 0; i < 4; i++)
-    bits[i] = fill_bits(e->seed, STREAM_POINTS, binding * 8 + (uint64_t)i);
-  int64_t most = b->value / u;
-  int64_t values[] = {b->value + u * (2 + (int64_t)fill_below(bits[3], (uint64_t)most / 8 + 2)),
-                      u * sizes_prime_near(most - 2),
-                      u * sizes_random_prime(bits[0], most < 5000 ? most : 5000),
-                      u * sizes_random_prime(bits[1], most < 300 ? most : 300),
-                      u * (1 + (int64_t)fill_below(bits[2], (uint64_t)(most < 1000 ? most : 1000))),
-                      u,
-                      0};
-  for (size_t i = 0; i < sizeof values / sizeof *values; i++) {
-    if (values[i] != b->value && probe_int(e, case_index, path, values[i], err) < 0)
-      return -1;
-  }
-  return 0;
-}
-
-// A floating scalar: another magnitude, and the other sign where the original's
-// results stay as finite as they are.
-static int probe_real(struct kr_evaluator *e, size_t case_index, size_t binding,
-                      size_t nonfinite, struct kr_err *err)
-{
-  const struct sizes_binding *b = &e->cases[case_index].bindings[binding];
-  double scale = b->real != 0 ? fabs(b->real) : 1;
-  for (int sign = b->real != 0 ? 1 : -1; sign >= -1; sign -= 2) {
-    uint64_t bits = fill_bits(e->seed, STREAM_POINTS, binding * 8 + 5 + (uint64_t)(sign < 0));
-    // Rounded, so that labels are short and the value is the same as a float.
-    double v = sign * scale * (floor((0.25 + 0.75 * fill_unit(bits)) * 64) / 64);
-    struct kr_override o = {e->c->cases[case_index].bindings[binding].path, kr_value_real(v)};
-    if (probe(e, case_index, &o, 1, nonfinite, err) < 0)
-      return -1;
-  }
-  return 0;
-}
-
-// All extents small at once: cheap, and no tail is left untouched.
-static int probe_small(struct kr_evaluator *e, size_t case_index, uint64_t bits, struct kr_err *err)
-{
-  struct kr_override o[SIZES_MAX_OVERRIDES];
-  size_t n = 0;
-  const struct kr_case *k = &e->c->cases[case_index];
-  for (size_t i = 0; i < k->n_bindings && n + 2 < SIZES_MAX_OVERRIDES; i++) {
-    const struct sizes_binding *b = &e->cases[case_index].bindings[i];
-    if (b->role != SIZES_EXTENT || !b->unit)
-      continue;
-    int64_t most = b->value / b->unit;
-    o[n].path = k->bindings[i].path;
-    o[n++].value = kr_value_int(
-        b->unit * sizes_random_prime(fill_bits(bits, STREAM_POINTS, i), most < 200 ? most : 200));
-  }
-  if (n < 2)
-    return 0;
-  struct kr_override all[2 * SIZES_MAX_OVERRIDES];
-  const struct declared_case *d = &e->cases[case_index];
-  if (!sizes_allowed(e->c, case_index, all,
-                     sizes_join(all, o, n, d->overrides, d->n_overrides)))
-    return 0;
-  return probe(e, case_index, o, n, SIZE_MAX, err) < 0 ? -1 : 0;
-}
-
-static int probe_sizes(struct kr_evaluator *e, struct kr_err *err)
-{
-  for (size_t k = 0; k < e->c->n_cases; k++) {
-    size_t nonfinite = e->cases[k].kept
-                           ? compare_count_nonfinite(&e->cases[k].in, e->cases[k].expected.run[0].after)
-                           : SIZE_MAX;
-    for (size_t i = 0; i < e->c->cases[k].n_bindings; i++) {
-      const struct sizes_binding *b = &e->cases[k].bindings[i];
-      const char *path = e->c->cases[k].bindings[i].path;
-      int rc = 0;
-      if (e->ref.n_probes >= MAX_POINTS)
-        return 0;
-      if (b->role == SIZES_EXTENT)
-        rc = probe_extent(e, k, i, err);
-      else if (b->role == SIZES_REAL && !k)
-        rc = probe_real(e, k, i, nonfinite, err);
-      else if (b->role == SIZES_INTEGER && !k)
-        rc = probe_int(e, k, path, b->value + 1, err) < 0 ||
-                     probe_int(e, k, path, b->value - 1, err) < 0
-                 ? -1
-                 : 0;
-      if (rc < 0)
-        return -1;
-    }
-  }
-  for (uint64_t i = 0; i < 3; i++) {
-    if (probe_small(e, 0, e->seed + 17 * i + 1, err) < 0)
-      return -1;
-  }
-  return 0;
-}
-
-// Whether the original survives buffers at an edge of memory.
-static int try_place(struct kr_evaluator *e, enum kr_placement place, const char *attempt,
-                     bool *survives, struct kr_err *err)
-{
-  *survives = false;
-  if (avoided(e, attempt))
-    return 0;
-  // The smallest case that keeps its promises there, or a held-out size that does.
-  size_t best = SIZE_MAX;
-  for (size_t k = 0; k < e->c->n_cases; k++) {
-    struct declared_case *c = &e->cases[k];
-    struct kr_instance plan;
-    if (instance_plan(&plan, e->c, k, c->overrides, c->n_overrides, NULL))
-      continue;
-    if (trial_place_fits(&plan, place) && (best == SIZE_MAX || c->bytes < e->cases[best].bytes))
-      best = k;
-    kr_instance_release(&plan);
-  }
-  if (best == SIZE_MAX)
-    return 0;
-  struct kr_instance in;
-  struct kr_dataset *data = NULL;
-  struct trial t = {0};
-  const enum kr_placement places[2] = {place, place};
-  if (evaluator_instance(e, best, e->seed, KR_DIST_NORMAL, NULL, 0, &in, err))
-    return -1;
-  begin_attempt(e, attempt);
-  int rc = e->backend->load(e->dev, &in, &data, err);
-  if (!rc) {
-    rc = trial_run(&t, &e->d, e->original, data, &in, &e->c->geometry, places, 1, err);
-    *survives = !rc && t.status == KR_STATUS_OK;
-    e->lost |= t.device_lost;
-    if (!rc && e->lost)
-      rc = kr_err_set(err, "%s", t.text);
-    trial_release(&t);
-    e->backend->dataset_free(e->dev, data);
-  }
-  kr_instance_release(&in);
-  begin_attempt(e, "");
-  return rc;
-}
-
-// Integer inputs on a small size: are all results whole, so that nothing is rounded?
-static int try_integers(struct kr_evaluator *e, struct kr_err *err)
-{
-  size_t best = 0;
-  for (size_t k = 1; k < e->c->n_cases; k++) {
-    if (e->cases[k].bytes < e->cases[best].bytes)
-      best = k;
-  }
-  struct kr_instance in;
-  struct kr_dataset *data = NULL;
-  struct trial t = {0};
-  struct kr_override o[SIZES_MAX_OVERRIDES];
-  size_t n = 0;
-  const struct kr_case *k = &e->c->cases[best];
-  for (size_t i = 0; i < k->n_bindings && n + 2 < SIZES_MAX_OVERRIDES; i++) {
-    if (k->bindings[i].drawn)
-      o[n++] = (struct kr_override){k->bindings[i].path, kr_value_int(2)};
-  }
-  if (evaluator_instance(e, best, e->seed, KR_DIST_INTEGER, o, n, &in, NULL))
-    return 0;
-  int rc = e->backend->load(e->dev, &in, &data, err);
-  if (!rc) {
-    rc = evaluator_original(e, &in, data, &t, err);
-    if (!rc && e->lost)
-      rc = kr_err_set(err, "%s", t.text);
-    e->ref.integer_exact =
-        !rc && t.status == KR_STATUS_OK && compare_all_whole(&in, t.run[0].after);
-    trial_release(&t);
-    e->backend->dataset_free(e->dev, data);
-  }
-  kr_instance_release(&in);
   return rc;
 }
 
@@ -764,7 +266,7 @@ static int open_cases(struct kr_evaluator *e, struct kr_err *err)
     if (!c->bindings)
       return -1;
     if (!e->backend->can_time) {
-      if (shrink_case(e, k, err))
+      if (reference_shrink(e, k, err))
         return -1;
       free(c->bindings);
       c->bindings = sizes_of_case(e->c, k, c->overrides, c->n_overrides, err);
@@ -809,12 +311,12 @@ static int open_reference(struct kr_evaluator *e, struct kr_err *err)
     e->ref.deterministic &= e->known->deterministic;
     for (size_t k = 0; e->ref.case_us && e->known->case_us && k < e->ref.n_cases; k++)
       e->ref.case_us[k] = k < e->known->n_cases ? e->known->case_us[k] : 0;
-  } else if (try_place(e, KR_PLACE_END, "place end", &e->ref.exact_ends, err) ||
-             try_place(e, KR_PLACE_START, "place start", &e->ref.exact_starts, err) ||
-             try_integers(e, err)) {
+  } else if (reference_try_place(e, KR_PLACE_END, "place end", &e->ref.exact_ends, err) ||
+             reference_try_place(e, KR_PLACE_START, "place start", &e->ref.exact_starts, err) ||
+             reference_try_integers(e, err)) {
     return -1;
   }
-  if (probe_sizes(e, err))
+  if (reference_probe_sizes(e, err))
     return -1;
   e->d.exact_ends = e->ref.exact_ends;
   e->d.exact_starts = e->ref.exact_starts;

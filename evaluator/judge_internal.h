@@ -1,0 +1,64 @@
+#ifndef KR_JUDGE_INTERNAL_H
+#define KR_JUDGE_INTERNAL_H
+
+#include "evaluate.h"
+
+// A judgement in hand: judge.c begins, compiles and ends it, judge_check.c looks
+// whether results are right, judge_time.c how fast they come.
+
+struct judgement {
+  struct kr_evaluator *e;
+  const struct kr_candidate *cand;
+  const struct kr_judge_options *o;
+  struct kr_verdict *v;
+  struct kr_module *m;
+  const struct kr_geometry *geometry;
+  uint64_t draws; // of random numbers so far
+  double check_end_ms;
+  bool unusual; // the instance in hand holds large or mixed magnitudes
+  bool device_lost;
+};
+
+// How a step ends: a step that failed has put the verdict, one that broke says
+// nothing about the candidate.
+enum { JUDGE_PASSED, JUDGE_FAILED, JUDGE_BROKE };
+
+// --- judge.c ---
+
+// Random bits that no other judgement gets.
+uint64_t judge_draw(struct judgement *j);
+// Said before the candidate is touched, so that whoever watches this process
+// knows of what it died.
+void judge_begin_stage(struct judgement *j, enum kr_stage stage);
+// Puts the verdict. What models are told of sizes that are held out is stage and
+// kind alone.
+void judge_fail(struct judgement *j, enum kr_stage stage, enum kr_status status, bool held_out,
+                const char *text);
+void judge_fail_trial(struct judgement *j, enum kr_stage stage, const struct kr_instance *in,
+                      const struct trial *t);
+void judge_fail_compare(struct judgement *j, enum kr_stage stage, const struct kr_instance *in,
+                        const struct compare_result *r, const char *words);
+// The driver or the worker broke: nothing is said about the candidate. Returns -1.
+int judge_broke(struct judgement *j, const char *text);
+
+// --- judge_check.c ---
+
+// Smoke and check: declared cases, then sizes that nobody told.
+int judge_check(struct judgement *j);
+// Makes an instance, loads it and checks. One that cannot be made passes: there
+// is nothing there to compute.
+int judge_fresh(struct judgement *j, enum kr_stage stage, size_t case_index, uint64_t seed,
+                enum kr_distribution dist, const struct kr_override *o, size_t n, bool held_out);
+
+// --- judge_time.c ---
+
+// Times every case and checks what was timed; fills the verdict's times.
+int judge_time(struct judgement *j);
+// One case of a confirmation, with fresh contents.
+int judge_confirm_case(struct judgement *j, size_t index, unsigned pairs,
+                       struct kr_confirm_share *out);
+// What was timed is checked again: a kernel that is right only for its first
+// launches, or only on contents it has seen, is wrong.
+int judge_after_timing(struct judgement *j);
+
+#endif
