@@ -67,7 +67,7 @@ config.substitutions += [
     (r"\bFileCheck\b", llvm_tool("FileCheck") + " --dump-input=fail"),
     (r"\bnot\b", llvm_tool("not")),
     (r"%clang\b", llvm_tool("clang", needed=False)),
-    (r"\bsplit-file\b", llvm_tool("split-file")),
+    (r"\bsplit-file\b", llvm_tool("split-file", needed=False)),
 ]
 
 # Features. Each is found out here, once, and by looking; .ci/run compares the
