@@ -15,7 +15,8 @@
 //   openai:NAME   chat completions of any compatible server (model_openai.c)
 //   replay:FILE   replies written down beforehand (model_replay.c)
 //
-// NAME without a prefix is openai:NAME. The other kinds are refused by name.
+// The kind must be named; the others are refused by name. Guessing would send a
+// kernel to whoever answers for a misspelt kind.
 
 struct kr_contract;
 

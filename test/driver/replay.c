@@ -143,7 +143,10 @@ static void test_specs(void)
   CHECK_INT(model_open("openai:", &options, &m, &err), -1);
   CHECK_STR(err.text, "--model=openai: names no model: openai:NAME");
   options.base_url = "http://127.0.0.1:9/v1";
-  CHECK_INT(model_open("some/model:7b", &options, &m, &err), 0);
+  // Without a kind nothing is guessed: a misspelt one would send the kernel out.
+  CHECK_INT(model_open("some/model:7b", &options, &m, &err), -1);
+  CHECK_STR(err.text, "--model is openai:NAME or replay:FILE, not `some/model:7b`");
+  CHECK_INT(model_open("openai:some/model:7b", &options, &m, &err), 0);
   if (m) {
     CHECK_STR(model_where(m), "some/model:7b at http://127.0.0.1:9/v1 (no key)");
     CHECK_STR(model_name(m), "some/model:7b");
