@@ -338,8 +338,8 @@ static void hashes(void)
 {
   static const char *const texts[] = {
       "__global__ void k(int *o) { o[0] = 1; }",
-      "// a remark\n__device__ int unused(int x) { return x; }\n"
-      "__global__ void k(int *out) { int one = 1; out[0] = one; }",
+      ("// a remark\n__device__ int unused(int x) { return x; }\n"
+       "__global__ void k(int *out) { int one = 1; out[0] = one; }"),
       "__global__ void k(int *o) { o[0] = 2; }"};
   struct kr_hash h[3];
   for (int i = 0; i < 3; i++) {
