@@ -435,8 +435,12 @@ bool asm_cases(struct assembly *a)
   for (size_t c = 0; c < product; c++) {
     int rc = case_one(a, at);
     ok = ok && rc >= 0;
-    for (size_t i = a->n_axes; i-- > 0 && ++at[i] == a->axes[i].count;)
-      at[i] = 0;
+    for (size_t i = a->n_axes; i > 0; i--) {
+      at[i - 1]++;
+      if (at[i - 1] < a->axes[i - 1].count)
+        break;
+      at[i - 1] = 0;
+    }
   }
   free(at);
   if (ok && a->c->n_cases > KR_MAX_CASES)

@@ -76,6 +76,7 @@ static void geo_coverage(struct case_env *v, const struct asm_geo *g, int64_t bl
   if (d != block[0] && d != block[1] && d != block[2] && d != block[0] * block[1] * block[2])
     return;
   a->uncovered_told = true;
+  long long covered = blocks * d;
   struct kr_bytes name, divisor;
   kr_bytes_init(&name, 1 << 16);
   kr_bytes_init(&divisor, 1 << 16);
@@ -83,7 +84,7 @@ static void geo_coverage(struct case_env *v, const struct asm_geo *g, int64_t bl
   kr_expr_print(g->e->args[1], false, NULL, NULL, &divisor, NULL);
   asm_tell(a, KR_SEV_NOTE, geo_place(v, g),
            "at %s = %lld the grid covers %lld threads; `ceil_div(%s, %s)` covers all", name.data,
-           (long long)n, (long long)(blocks * d), name.data, divisor.data);
+           (long long)n, covered, name.data, divisor.data);
   kr_bytes_release(&name);
   kr_bytes_release(&divisor);
 }

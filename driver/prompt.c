@@ -39,7 +39,7 @@ void prompt_fill(const char *template_name, const struct prompt_value *values, s
       abort();
     }
     kr_bytes_add(out, text, (size_t)(open - text));
-    kr_bytes_adds(out, values[i].value);
+    kr_bytes_adds(out, values[i].value); // cppcheck-suppress nullPointer ; i < n
     used |= (size_t)1 << i;
     text = close + 2;
   }

@@ -107,7 +107,7 @@ int reference_shrink(struct kr_evaluator *e, size_t case_index, struct kr_err *e
   struct kr_err why = {{0}};
   bool found = false;
   double last = 0;
-  struct kr_override best[SIZES_MAX_OVERRIDES];
+  struct kr_override best[SIZES_MAX_OVERRIDES] = {{0}};
   size_t n_best = 0;
   for (int scale = 30; scale >= 0; scale--) {
     struct kr_override o[SIZES_MAX_OVERRIDES];

@@ -299,8 +299,10 @@ static char *facts_attributes(const struct facts *f, size_t begin, size_t name_a
         params++;
       else if (params && !strcmp(word, "("))
         params++;
-      else if (params && !strcmp(word, ")") && params--)
+      else if (params && !strcmp(word, ")")) {
+        params--;
         continue;
+      }
       if (params)
         continue;
     }

@@ -89,6 +89,16 @@ static void json_flag(struct json *j, const char *key, bool *v)
   *v = cJSON_IsTrue(item);
 }
 
+// An enumerator's number, from 0 to `last`; 0 when it is none.
+static unsigned json_enum(struct json *j, const char *key, unsigned value, unsigned last)
+{
+  json_unsigned(j, key, &value);
+  if (value <= last)
+    return value;
+  j->bad = true;
+  return 0;
+}
+
 static void json_span(struct json *j, const char *key, struct kr_span *v)
 {
   if (!j->read) {
@@ -217,10 +227,7 @@ static void json_strings(struct json *j, const char *key, char ***list, size_t *
 static void json_diag(struct json *j, void *item)
 {
   struct kr_diag *d = item;
-  unsigned severity = d->severity;
-  json_unsigned(j, "severity", &severity);
-  j->bad |= severity > KR_SEV_NOTE;
-  d->severity = severity;
+  d->severity = json_enum(j, "severity", d->severity, KR_SEV_NOTE);
   json_size(j, "offset", &d->offset);
   json_size(j, "length", &d->length);
   json_name(j, "text", &d->text);
@@ -232,10 +239,7 @@ static void json_leaf(struct json *j, void *item)
   struct kr_pleaf *l = item;
   json_name(j, "path", &l->path);
   json_size(j, "offset", &l->offset);
-  unsigned kind = l->kind;
-  json_unsigned(j, "kind", &kind);
-  j->bad |= kind > KR_SCALAR_OPAQUE;
-  l->kind = kind;
+  l->kind = json_enum(j, "kind", l->kind, KR_SCALAR_OPAQUE);
   json_text(j, "pointee", &l->pointee);
   j->bad |= j->read && (l->kind == KR_SCALAR_POINTER) != (l->pointee != NULL);
   json_flag(j, "const", &l->pointee_const);
@@ -390,10 +394,7 @@ static void json_unit(struct json *j, void *item)
 static void json_decl(struct json *j, void *item)
 {
   struct kr_fact_decl *d = item;
-  unsigned kind = d->kind;
-  json_unsigned(j, "kind", &kind);
-  j->bad |= kind > KR_FACT_OTHER;
-  d->kind = kind;
+  d->kind = json_enum(j, "kind", d->kind, KR_FACT_OTHER);
   json_name(j, "name", &d->name);
   json_name(j, "qualified", &d->qualified);
   json_name(j, "type_name", &d->type_name);

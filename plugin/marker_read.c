@@ -32,8 +32,9 @@ static char read_close_of(const char *text, struct kr_token tok)
     return '[';
   case '}':
     return '{';
+  default:
+    return 0;
   }
-  return 0;
 }
 
 static void read_push(struct marker_tokens *t, struct kr_token tok)
@@ -303,9 +304,12 @@ static size_t read_provenance(struct read_state *r, enum kr_marker_verb verb, si
       kr_bytes_add(&line, w.text + word.offset, word.length);
       line_end = end;
     }
-    if (until && --until == 0) {
-      shaped = true;
-      break;
+    if (until) {
+      until--;
+      if (!until) {
+        shaped = true;
+        break;
+      }
     }
     // Shapes: "... 64.3 -> 35.2 us", "... kevin-rewrite 0.1.0", "... marker 77aa...".
     if (until)

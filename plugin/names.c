@@ -149,8 +149,8 @@ static void names_macros(struct tu *tu, struct names_set *set)
 {
   const struct macros *m = macros_of(tu);
   struct names_set done = {NULL, 0, 0};
-  for (bool more = true; more;) {
-    more = false;
+  bool more;
+  do {
     size_t n = set->n;
     for (size_t i = 0; i < n; i++) {
       if (names_has(&done, set->items[i]))
@@ -174,7 +174,7 @@ static void names_macros(struct tu *tu, struct names_set *set)
     names_unique(set);
     names_unique(&done);
     more = set->n > done.n;
-  }
+  } while (more);
   for (size_t i = 0; i < done.n; i++)
     free(done.items[i]);
   free(done.items);

@@ -459,11 +459,8 @@ static void slice_mates(struct slice *s, size_t item)
       slice_keep(s, i);
       continue;
     }
-    CXCursor of = clang_getNullCursor();
-    if (o->out_of_line)
-      of = clang_getCursorSemanticParent(o->cursor);
-    else
-      of = clang_getSpecializedCursorTemplate(o->cursor);
+    CXCursor of = o->out_of_line ? clang_getCursorSemanticParent(o->cursor)
+                                 : clang_getSpecializedCursorTemplate(o->cursor);
     if (clang_Cursor_isNull(of))
       continue;
     CXFile file = NULL;

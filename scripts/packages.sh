@@ -10,7 +10,7 @@ KR_PACKAGES=(
   python3
 )
 # For tests and checks alone.
-KR_TEST_PACKAGES=(strace clang-format-19 clang-tidy-19 cppcheck libclang-rt-19-dev mandoc)
+KR_TEST_PACKAGES=(strace clang-format-19 clang-tidy-19 cppcheck libclang-rt-19-dev mandoc openssl)
 
 missing_packages()
 {

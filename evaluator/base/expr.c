@@ -36,7 +36,7 @@ int kr_value_as_int(struct kr_value v, int64_t *out)
     return 0;
   }
   // 2^63 itself is a double but no int64_t.
-  if (!(v.d >= -0x1p63 && v.d < 0x1p63) || v.d != trunc(v.d))
+  if (!(v.d >= -9223372036854775808.0 && v.d < 9223372036854775808.0) || v.d != trunc(v.d))
     return -1;
   *out = (int64_t)v.d;
   return 0;

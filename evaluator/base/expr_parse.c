@@ -297,7 +297,9 @@ static struct kr_expr *parse_binary(struct parse *p, int min_level)
 {
   struct kr_expr *left = parse_unary(p);
   const char *op = NULL;
-  for (int level; left && (level = parse_binary_level(p, &op)) >= min_level && level > 0;) {
+  if (!left)
+    return NULL;
+  for (int level; (level = parse_binary_level(p, &op)) >= min_level && level > 0;) {
     struct kr_token tok = parse_peek(p);
     p->pos++;
     // A chain of operators is a tree as deep as it is long, and trees are walked

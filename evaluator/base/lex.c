@@ -454,10 +454,9 @@ static void token_fold(const char *text, struct kr_token tok, struct kr_bytes *o
     kr_bytes_add(out, text + tok.offset, tok.length);
     return;
   }
-  size_t need = kr_token_text(text, tok, NULL, 0);
-  char *buf = kr_xmalloc(need + 1);
-  kr_token_text(text, tok, buf, need + 1);
-  kr_bytes_add(out, buf, need);
+  char *buf = kr_xmalloc(tok.length + 1); // folding only takes away
+  size_t n = kr_token_text(text, tok, buf, tok.length + 1);
+  kr_bytes_add(out, buf, n);
   free(buf);
 }
 

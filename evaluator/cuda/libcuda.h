@@ -68,7 +68,7 @@
 
 struct libcuda {
   void *handle;
-#define LIBCUDA_MEMBER(name) __typeof__(name) *name;
+#define LIBCUDA_MEMBER(name) __typeof__(name) *(name);
   LIBCUDA_CALLS(LIBCUDA_MEMBER)
 #undef LIBCUDA_MEMBER
 };

@@ -25,7 +25,7 @@
 struct libnvrtc {
   void *handle;
   int major, minor;
-#define LIBNVRTC_MEMBER(name) __typeof__(name) *name;
+#define LIBNVRTC_MEMBER(name) __typeof__(name) *(name);
   LIBNVRTC_CALLS(LIBNVRTC_MEMBER)
 #undef LIBNVRTC_MEMBER
 };

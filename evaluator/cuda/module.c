@@ -128,14 +128,15 @@ int module_resources(struct kr_device *dev, struct kr_module *m, const struct kr
     return 0;
   if (out->shared_bytes >= 0)
     out->shared_bytes += (int)launch->shared_bytes;
-  int threads = (int)(launch->block[0] * launch->block[1] * launch->block[2]), blocks = 0, most = 0;
+  int threads = (int)(launch->block[0] * launch->block[1] * launch->block[2]);
+  int warps = (threads + 31) / 32, blocks = 0, most = 0;
   if (threads > 0 &&
       !dev->cu->cuOccupancyMaxActiveBlocksPerMultiprocessor(&blocks, m->kernel, threads,
                                                             launch->shared_bytes) &&
       !dev->cu->cuDeviceGetAttribute(
           &most, CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_MULTIPROCESSOR, dev->device) &&
       most > 0)
-    out->occupancy = (double)blocks * ((threads + 31) / 32 * 32) / most;
+    out->occupancy = (double)blocks * warps * 32 / most;
   return 0;
 }
 

@@ -248,7 +248,7 @@ int run_once(struct kr_device *dev, struct kr_module *m, struct kr_dataset *d,
     result->device_lost = true;
     return kr_err_set(err, "the GPU's context was lost: %s", dev->lost_why);
   }
-  double begin = device_now_ms(), prepared = begin;
+  double begin = device_now_ms(), prepared;
   struct placed *placed = kr_xcalloc(in->n_buffers + 1, sizeof *placed);
   CUdeviceptr *bases = kr_xcalloc(in->n_buffers + 1, sizeof *bases);
   struct run_params params = {0};

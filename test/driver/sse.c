@@ -73,8 +73,9 @@ static void test_limits(void)
   int rc;
   bool pending;
   struct kr_err err = {""};
+  static const char field[] = {'d', 'a', 't', 'a', ':', ' '};
   memset(text, 'x', sizeof text);
-  memcpy(text, "data: ", 6);
+  memcpy(text, field, sizeof field);
   for (size_t step = 1; step < sizeof text; step *= 3) {
     err.text[0] = 0;
     parse(text, sizeof text, step, &rc, &pending, &err);

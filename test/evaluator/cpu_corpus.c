@@ -160,9 +160,9 @@ static void row_softmax(void)
   for (int r = 0; r < rows; r++) {
     double sum = 0;
     for (int c = 0; c < cols; c++)
-      sum += exp(x[r * cols + c]);
+      sum += exp((double)x[r * cols + c]);
     for (int c = 0; c < cols; c++)
-      want[r * cols + c] = exp(x[r * cols + c]) / sum;
+      want[r * cols + c] = exp((double)x[r * cols + c]) / sum;
   }
   slice_new();
   kr_bytes_adds(&slice, "#include <math.h>\n");

@@ -3,7 +3,7 @@
 // can be seen is refused with its reason, what cannot be seen is trapped.
 #include "cpu_kit.h"
 
-#include "evaluator/cpu/wall.c"
+#include "evaluator/cpu/wall.h"
 
 #include <errno.h>
 #include <sys/wait.h>

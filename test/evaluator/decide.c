@@ -156,7 +156,7 @@ static void test_error_level_by_simulation(void)
   for (int t = 0; t < TRIALS; t++) {
     double ratios[WORKERS];
     for (int i = 0; i < WORKERS; i++)
-      ratios[i] = 1.02 * exp(0.003 * fill_normal(fill_bits(9, 9, (uint64_t)(t * WORKERS + i))));
+      ratios[i] = 1.02 * exp(0.003 * fill_normal(fill_bits(9, 9, (uint64_t)t * WORKERS + (uint64_t)i)));
     fill_shares(ratios, NULL, 1);
     kr_confirm_decide(shares, WORKERS, 1, &c, &v);
     wins += kr_verdict_wins(&v, 1.02);

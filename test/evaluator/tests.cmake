@@ -11,6 +11,8 @@ if(TARGET kevin-cpu)
   foreach(name cpu_simt cpu_faults cpu_sandbox cpu_corpus)
     kr_unit(evaluator ${name} kevin-cpu kevin-evaluator)
   endforeach()
+  # The wall is a part of kevin-cpucc, and in no library.
+  target_sources(unit-cpu_sandbox PRIVATE ${CMAKE_SOURCE_DIR}/evaluator/cpu/wall.c)
 endif()
 kr_tool(judge_one kevin-evaluator)
 kr_unit(evaluator judge kevin-evaluator)

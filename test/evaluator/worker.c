@@ -15,8 +15,11 @@ static void write_file(const char *suffix, const char *text)
 {
   char *path = kr_xasprintf("%s.%s", program, suffix);
   FILE *f = fopen(path, "w");
-  fputs(text, f);
-  fclose(f);
+  CHECK(f != NULL);
+  if (f) {
+    fputs(text, f);
+    fclose(f);
+  }
   free(path);
 }
 

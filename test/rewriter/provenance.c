@@ -100,7 +100,7 @@ int main(void)
   // Names too long for the width give way, and whatever they hold does no harm.
   p = sample();
   strcpy(p.device, "A; very: long \xc3\xa9 device\n// kevin: off with \\ a name of many words and numbers 123456 sm_120a");
-  strcpy(p.model, "org/model,with;marks kevin: optimize and a name that does not end");
+  strcpy(p.model, "org/model,with;marks kevin: optimize and a name without end");
   for (size_t width = 40; width <= 78; width++) {
     lines = kr_provenance_lines(&p, width);
     for (int i = 0; i < 3; i++) {

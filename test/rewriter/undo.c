@@ -11,6 +11,8 @@ static void edit(struct kr_edits *e, const char *what, size_t nth, const char *t
   while ((at = strstr(at, what)) && nth--)
     at++;
   CHECK(at != NULL);
+  if (!at)
+    return;
   kr_edits_add(e, (size_t)(at - src.data), strlen(what), text);
 }
 

@@ -292,7 +292,7 @@ static void warp_complete(int warp, uint32_t group)
     }
   }
   for (uint32_t m = group; m; m &= m - 1)
-    w[__builtin_ctz(m)].value = out[__builtin_ctz(m)];
+    w[__builtin_ctz(m)].value = out[__builtin_ctz(m)]; // cppcheck-suppress uninitvar
   s.warps[warp].at_warp &= ~group;
   set_ready(warp, group);
 }
