@@ -107,7 +107,8 @@ static void project_tell_config(const struct project *p)
 
 static int project_read_list(struct project *p, const char *path, struct kr_err *err)
 {
-  FILE *f = strcmp(path, "-") ? fopen(path, "re") : stdin;
+  bool named = strcmp(path, "-") != 0;
+  FILE *f = named ? fopen(path, "re") : stdin;
   if (!f)
     return kr_err_errno(err, "cannot open the list of files %s", path);
   char *line = NULL;
@@ -118,10 +119,11 @@ static int project_read_list(struct project *p, const char *path, struct kr_err 
     if (n)
       project_add(p, line);
   }
+  int rc = ferror(f) ? kr_err_errno(err, "cannot read the list of files %s", path) : 0;
   free(line);
-  if (f != stdin)
+  if (named)
     fclose(f);
-  return 0;
+  return rc;
 }
 
 int project_open(struct project *p, const struct options *o, struct kr_err *err)

@@ -499,7 +499,8 @@ void kr_buffer_place(const struct kr_instance *in, size_t buffer, int64_t index,
   const struct kr_buffer *b = &in->buffers[buffer];
   kr_bytes_adds(out, in->contract->sections[b->section].path);
   if (b->n_dims < 2) {
-    kr_bytes_addf(out, "[%lld]", (long long)(index + b->start));
+    long long at = index + b->start;
+    kr_bytes_addf(out, "[%lld]", at);
     return;
   }
   int64_t places[8];

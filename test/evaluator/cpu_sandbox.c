@@ -6,6 +6,7 @@
 #include "evaluator/cpu/wall.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <sys/wait.h>
 
 #define KERNEL "\n__global__ void k(int *o) { o[0] = 1; }\n"

@@ -20,8 +20,10 @@ static char *slurp(const char *path, size_t *len)
   kr_bytes_init(&b, 64 << 20);
   char part[4096];
   size_t n;
-  while ((n = fread(part, 1, sizeof part, f)) > 0)
+  do {
+    n = fread(part, 1, sizeof part, f);
     kr_bytes_add(&b, part, n);
+  } while (n == sizeof part);
   fclose(f);
   *len = b.len;
   return b.data;

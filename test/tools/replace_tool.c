@@ -53,7 +53,8 @@ int main(int argc, char **argv)
     kr_replace_sweep(path);
     return 0;
   }
-  signal(SIGTERM, on_signal);
+  struct sigaction act = {.sa_handler = on_signal};
+  sigaction(SIGTERM, &act, NULL);
   struct kr_err err = {""};
   struct kr_source src = {0}, fresh = {0};
   int rc = -1;
