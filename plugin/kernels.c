@@ -154,6 +154,51 @@ static CXCursor kernels_body(CXCursor kernel)
   return body;
 }
 
+// A definition is judged as it is compiled here and replaced whole. What a
+// directive in it keeps for another configuration, or for the text behind it,
+// would be lost unseen; pragmas are of the code they stand in, except those that
+// outlive it.
+static void kernels_directives(const struct kernels_find *f, const struct kr_token *toks, size_t n,
+                               struct kr_pkernel *k)
+{
+  static const struct {
+    const char *word, *why;
+  } told[] = {
+      {"if", "only the branch that is compiled here could be judged"},
+      {"ifdef", "only the branch that is compiled here could be judged"},
+      {"ifndef", "only the branch that is compiled here could be judged"},
+      {"define", "code behind it may use the macro"},
+      {"undef", "code behind it may use the macro"},
+      {"include", "an included file is not there yet"},
+      {"include_next", "an included file is not there yet"},
+  };
+  const char *text = f->tu->src.data;
+  size_t i = kernels_token(toks, n, k->at.offset), end = k->at.offset + k->at.length;
+  for (; i + 1 < n && toks[i].offset < end; i++) {
+    const struct kr_token *word = &toks[i + 1];
+    if (!(toks[i].flags & KR_TOK_DIRECTIVE_START) || !(word->flags & KR_TOK_DIRECTIVE) ||
+        word->flags & KR_TOK_DIRECTIVE_START)
+      continue;
+    const char *why = NULL;
+    for (size_t t = 0; t < sizeof told / sizeof *told && !why; t++)
+      why = kr_token_is(text, *word, told[t].word) ? told[t].why : NULL;
+    if (!why && kr_token_is(text, *word, "pragma") && i + 2 < n &&
+        (kr_token_is(text, toks[i + 2], "push_macro") ||
+         kr_token_is(text, toks[i + 2], "pop_macro")))
+      why = "code behind it may use the macro";
+    if (!why)
+      continue;
+    unsigned line, col;
+    char name[32];
+    kr_source_place(&f->tu->src, toks[i].offset, &line, &col);
+    kr_token_text(text, *word, name, sizeof name);
+    size_t length = word->offset + word->length - toks[i].offset;
+    kernels_refuse(k, (struct kr_span){toks[i].offset, length},
+                   kr_xasprintf("`#%s` at line %u stands in it: %s", name, line, why));
+    return;
+  }
+}
+
 // Name, parameter list and body as spans; refuses what is not there in the text.
 static void kernels_spans(struct kernels_find *f, CXCursor cursor, const struct kr_token *toks,
                           size_t n, struct kr_pkernel *k)
@@ -198,21 +243,13 @@ static void kernels_spans(struct kernels_find *f, CXCursor cursor, const struct 
   k->body_at = (struct kr_span){open, close - open};
   k->at.length = close - k->at.offset;
 
+  kernels_directives(f, toks, n, k);
+
   // The same braces by tokens alone, as --check and a formatter see them.
   size_t i = kernels_token(toks, n, open), depth = 0;
-  bool conditional = false;
   for (; i < n && toks[i].offset < close; i++) {
-    if (toks[i].flags & KR_TOK_DIRECTIVE) {
-      if (toks[i].flags & KR_TOK_DIRECTIVE_START && i + 1 < n) {
-        conditional |= kr_token_is(text, toks[i + 1], "if") ||
-                       kr_token_is(text, toks[i + 1], "ifdef") ||
-                       kr_token_is(text, toks[i + 1], "ifndef");
-        if (kr_token_is(text, toks[i + 1], "include"))
-          kernels_refuse(k, (struct kr_span){toks[i].offset, 0},
-                         kr_xstrdup("its body includes a file; that is not there yet"));
-      }
+    if (toks[i].flags & KR_TOK_DIRECTIVE)
       continue;
-    }
     if (kr_token_is(text, toks[i], "{"))
       depth++;
     else if (kr_token_is(text, toks[i], "}") && --depth == 0)
@@ -220,8 +257,7 @@ static void kernels_spans(struct kernels_find *f, CXCursor cursor, const struct 
   }
   if (i >= n || toks[i].offset != close - 1)
     kernels_refuse(k, (struct kr_span){open, 0},
-                   kr_xstrdup(conditional ? "its braces depend on #if in its body"
-                                          : "its braces do not match as written"));
+                   kr_xstrdup("its braces do not match as written"));
 
   i = kernels_token(toks, n, name + name_len);
   if (i < n && kr_token_is(text, toks[i], "<")) // an explicit specialisation

@@ -34,7 +34,7 @@ template <> __global__ void generic<float>(float *x) { x[0] = 2; }
 template __global__ void generic<double>(double *);
 __global__ void branches(int *x, int n) {
 // CHECK: kernel branches(int *, int) at [[@LINE-1]]:1
-// CHECK-NEXT:   refused [[@LINE-2]]:41: its braces depend on #if in its body
+// CHECK-NEXT:   refused [[@LINE+1]]:1: `#ifdef` at line [[@LINE+1]] stands in it: only the branch that is compiled here could be judged
 #ifdef OTHER
   if (n > 1) {
 #else
@@ -45,9 +45,47 @@ __global__ void branches(int *x, int n) {
 }
 __global__ void including(int *x) {
 // CHECK: kernel including(int *) at [[@LINE-1]]:1
-// CHECK-NEXT:   refused [[@LINE+1]]:1: its body includes a file; that is not there yet
+// CHECK-NEXT:   refused [[@LINE+1]]:1: `#include` at line [[@LINE+1]] stands in it: an included file is not there yet
 #include "no_such_file.inc"
   x[0] = 1;
+}
+__global__ void whole_branches(int *x) {
+// CHECK: kernel whole_branches(int *) at [[@LINE-1]]:1
+// CHECK-NEXT:   refused [[@LINE+1]]:1: `#if` at line [[@LINE+1]] stands in it: only the branch that is compiled here could be judged
+#if OTHER
+  x[0] = 2;
+#else
+  x[0] = 1;
+#endif
+}
+__global__ void head_branches(int *x
+// CHECK: kernel head_branches(int *) at [[@LINE-1]]:1
+// CHECK-NEXT:   refused [[@LINE+1]]:3: `#ifndef` at line [[@LINE+1]] stands in it: only the branch that is compiled here could be judged
+  # ifndef OTHER
+) {
+#else
+, int) {
+#endif
+  x[0] = 1;
+}
+__global__ void defining(int *x) {
+// CHECK: kernel defining(int *) at [[@LINE-1]]:1
+// CHECK-NEXT:   refused [[@LINE+1]]:1: `#define` at line [[@LINE+1]] stands in it: code behind it may use the macro
+#define INSIDE 1
+  x[0] = INSIDE;
+}
+__global__ void popping(int *x) {
+// CHECK: kernel popping(int *) at [[@LINE-1]]:1
+// CHECK-NEXT:   refused [[@LINE+1]]:1: `#pragma` at line [[@LINE+1]] stands in it: code behind it may use the macro
+#pragma push_macro("INSIDE")
+  x[0] = 1;
+}
+__global__ void unrolling(int *x) {
+// CHECK: kernel unrolling(int *) at [[@LINE-1]]:1
+// CHECK-NOT: refused
+#pragma unroll
+  for (int i = 0; i < 4; i++)
+    x[i] = 1;
 }
 __global__ void over(int *x) { x[0] = 1; }
 // CHECK: kernel over(int *) at [[@LINE-1]]:1
@@ -58,9 +96,9 @@ __global__ void over(float *x) { x[0] = 1; }
 __global__ void unknown(float *x, Missing m) { x[0] = 1; }
 // CHECK: kernel unknown(float *, int) at [[@LINE-1]]:1
 // CHECK-NEXT:   refused [[@LINE-2]]:35: the type of its parameter `m` is not known here (unknown type name 'Missing')
-__global__ void fine(int *x) {
-// CHECK: kernel fine(int *) at [[@LINE-1]]:1
-// CHECK-NOT: refused
+__global__ void for_architectures(int *x) {
+// CHECK: kernel for_architectures(int *) at [[@LINE-1]]:1
+// CHECK-NEXT:   refused [[@LINE+1]]:1: `#if` at line [[@LINE+1]] stands in it: only the branch that is compiled here could be judged
 #if __CUDA_ARCH__ >= 800
   x[0] = 1;
 #else
