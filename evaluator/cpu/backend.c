@@ -230,7 +230,7 @@ static int cpu_compile(struct kr_device *dev, const struct kr_contract *c, const
   kr_bytes_add(&unit, text, len);
   kr_bytes_addf(&unit,
                 "\n\n#line 1 \"launch of the kernel\"\n"
-                "extern \"C\" void __kr_entry(void **a) { __kr_launch(%s, a); }\n",
+                "extern \"C\" void __kr_entry(void **__kr_args) { __kr_launch(%s, __kr_args); }\n",
                 c->name_expression && *c->name_expression ? c->name_expression : c->kernel);
   if (unit.toobig || (in = cpu_memory_file("unit", unit.data, unit.len)) < 0) {
     kr_err_set(err, "the translation unit of `%s` is too large", c->kernel);

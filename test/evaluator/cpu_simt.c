@@ -154,6 +154,18 @@ static void groups(void)
        " if (b.thread_rank() == 63) { o[0] = s; o[1] = u; o[2] = b.thread_rank();\n"
        "  o[3] = t.size(); } }",
        64, 0, want, 4);
+  // The largest of 7 * lane % 32 over a warp stands in lane 9; a char and a double travel along.
+  int best[3] = {31, 9, 1};
+  ints("a struct through a tile",
+       "#include <cooperative_groups.h>\n#include <cooperative_groups/reduce.h>\n"
+       "namespace cg = cooperative_groups;\n"
+       "struct Best { double value; int lane; char tag; };\n"
+       "__device__ Best better(Best a, Best b) { return a.value >= b.value ? a : b; }\n"
+       "__global__ void k(int *o) { auto w = cg::tiled_partition<32>(cg::this_thread_block());\n"
+       " int t = w.thread_rank(); Best b = {double(7 * t % 32), t, char(t == 9)};\n"
+       " b = cg::reduce(w, b, better); b = w.shfl(b, 3); if (!t) { o[0] = (int)b.value;\n"
+       "  o[1] = b.lane; o[2] = b.tag; } }",
+       32, 0, best, 3);
 }
 
 static void atomics(void)

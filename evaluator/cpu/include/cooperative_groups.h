@@ -41,21 +41,37 @@ public:
   __device__ static unsigned thread_rank() { return lane() % N; }
   __device__ static unsigned meta_group_rank() { return thread_block::thread_rank() / N; }
   __device__ static unsigned meta_group_size() { return (thread_block::size() + N - 1) / N; }
+  // What is no number is moved a word at a time, up to the 32 bytes that CUDA allows.
+  template <class T, class F> __device__ static T by_words(T v, F move)
+  {
+    if constexpr (__is_arithmetic(T)) {
+      return move(v);
+    } else {
+      static_assert(__is_trivially_copyable(T) && sizeof(T) <= 32,
+                    "a shuffled type is trivially copyable and of at most 32 bytes");
+      unsigned words[(sizeof(T) + 3) / 4] = {};
+      __builtin_memcpy(words, &v, sizeof v);
+      for (unsigned &w : words)
+        w = move(w);
+      __builtin_memcpy(&v, words, sizeof v);
+      return v;
+    }
+  }
   template <class T> __device__ T shfl(T v, int rank) const
   {
-    return __shfl_sync(mask(), v, rank, (int)N);
+    return by_words(v, [=](auto w) { return __shfl_sync(mask(), w, rank, (int)N); });
   }
   template <class T> __device__ T shfl_up(T v, unsigned delta) const
   {
-    return __shfl_up_sync(mask(), v, delta, (int)N);
+    return by_words(v, [=](auto w) { return __shfl_up_sync(mask(), w, delta, (int)N); });
   }
   template <class T> __device__ T shfl_down(T v, unsigned delta) const
   {
-    return __shfl_down_sync(mask(), v, delta, (int)N);
+    return by_words(v, [=](auto w) { return __shfl_down_sync(mask(), w, delta, (int)N); });
   }
   template <class T> __device__ T shfl_xor(T v, unsigned lanes) const
   {
-    return __shfl_xor_sync(mask(), v, (int)lanes, (int)N);
+    return by_words(v, [=](auto w) { return __shfl_xor_sync(mask(), w, (int)lanes, (int)N); });
   }
   __device__ int any(int pred) const { return __any_sync(mask(), pred); }
   __device__ int all(int pred) const { return __all_sync(mask(), pred); }
