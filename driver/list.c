@@ -166,6 +166,19 @@ int list_run(struct project *p, const struct options *o)
   return status;
 }
 
+// Nothing was printed: says why.
+static void suggest_nothing(const struct tasks *t, const struct options *o)
+{
+  if (!t->n_kernels)
+    talk_say("no kernels found; those in an included file are found by naming that file");
+  else if (o->kernel)
+    talk_say("%zu kernel%s found, none without a marker matches %s", t->n_kernels,
+             t->n_kernels == 1 ? "" : "s", o->kernel);
+  else
+    talk_say("%zu kernel%s found, %s marked", t->n_kernels, t->n_kernels == 1 ? "" : "s",
+             t->n_kernels == 1 ? "and it is" : "all of them");
+}
+
 int suggest_run(struct project *p, const struct options *o)
 {
   struct tasks t;
@@ -190,7 +203,7 @@ int suggest_run(struct project *p, const struct options *o)
   }
   talk_out(b.data, b.len);
   if (!b.len && !t.environment)
-    talk_say("%zu kernels found, all of them marked", t.n_kernels);
+    suggest_nothing(&t, o);
   kr_bytes_release(&b);
   int status = t.environment ? EXIT_NO_ENVIRONMENT : p->n_failed ? EXIT_PARTIAL : EXIT_DONE;
   tasks_release(&t);

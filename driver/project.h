@@ -15,6 +15,7 @@ struct input {
   size_t n_marked;       // optimize markers that stand above something
   char *root;            // of the project; owned
   char *rel;             // path relative to the root; owned
+  bool told;             // diags were shown
   bool failed;           // something about this file was refused or went wrong
   // By input_parse():
   bool parsed;

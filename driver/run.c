@@ -229,6 +229,26 @@ static void watch_confirm(void *arg, size_t finalist, unsigned worker)
                 finalist + 1, worker, JUDGE_WORKERS);
 }
 
+// Why nothing is there to time or to show.
+static char *why_nothing(const struct refine_result *res)
+{
+  size_t same = 0;
+  for (size_t i = 0; i < res->n; i++)
+    same += res->turns[i].verdict.status == KR_STATUS_UNCHANGED;
+  if (!res->n)
+    return kr_xstrdup("no variant was judged");
+  if (same == res->n)
+    return kr_xasprintf("%s to the original's machine code",
+                        same == 1 ? "the one variant compiled" : "all variants compiled");
+  if (res->n == 1)
+    return kr_xstrdup("the one variant was not right; -v says why");
+  if (same)
+    return kr_xasprintf("of %zu variants %zu compiled to the original's machine code and %zu %s not "
+                        "right; -v tells each",
+                        res->n, same, res->n - same, res->n - same == 1 ? "was" : "were");
+  return kr_xasprintf("none of %zu variants was right; -v tells each", res->n);
+}
+
 static char *why_kept(const struct refine_result *res, const struct kr_verdict *confirmed, size_t n,
                       double min_speedup)
 {
@@ -242,7 +262,10 @@ static char *why_kept(const struct refine_result *res, const struct kr_verdict *
   size_t right = 0;
   for (size_t i = 0; i < res->n; i++)
     right += res->turns[i].verdict.status == KR_STATUS_OK;
-  return kr_xasprintf("%zu of %zu variants were right, none of them faster", right, res->n);
+  if (!right)
+    return why_nothing(res);
+  return kr_xasprintf("%zu of %zu variants %s right, none faster", right, res->n,
+                      right == 1 ? "was" : "were");
 }
 
 // Decides among the finalists.
@@ -287,7 +310,7 @@ static void run_checked(struct outcome *out)
   out->state = OUTCOME_CHECKED;
   if (out->winner == SIZE_MAX) {
     out->state = OUTCOME_KEPT;
-    out->why = kr_xasprintf("none of %zu variants was right", out->refined.n);
+    out->why = why_nothing(&out->refined);
   }
 }
 
@@ -520,6 +543,8 @@ static int run_unmarked(struct run *r)
   tasks_collect(&all, r->project, r->options, true);
   if (all.environment)
     talk_say("no marked kernel");
+  else if (!all.n_kernels)
+    talk_say("no kernels found; those in an included file are found by naming that file");
   else
     talk_say("%zu kernel%s found, none marked; try --suggest", all.n_kernels,
              all.n_kernels == 1 ? "" : "s");

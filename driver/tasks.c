@@ -61,12 +61,20 @@ static void tasks_kernel(struct tasks *t, struct input *in, const struct kr_mark
   task->ok = true;
 }
 
+// What the scan of a file found is told once, however often its tasks are collected.
+static void tasks_tell(struct tasks *t, struct input *in)
+{
+  if (!in->told)
+    talk_diags(&in->diags, &in->src);
+  in->told = true;
+  t->n_failed += in->diags.n_errors;
+}
+
 static void tasks_input(struct tasks *t, struct project *p, struct input *in,
                         const struct options *o)
 {
   struct kr_err err = {""};
-  talk_diags(&in->diags, &in->src);
-  t->n_failed += in->diags.n_errors;
+  tasks_tell(t, in);
   if (input_parse(p, in, o, &err)) {
     kr_error("%s", err.text);
     in->failed = true;
@@ -97,8 +105,7 @@ void tasks_collect(struct tasks *t, struct project *p, const struct options *o, 
   for (size_t i = 0; i < p->n; i++) {
     struct input *in = &p->inputs[i];
     if (!in->n_marked && !all) {
-      talk_diags(&in->diags, &in->src);
-      t->n_failed += in->diags.n_errors;
+      tasks_tell(t, in);
       continue;
     }
     tasks_input(t, p, in, o);
