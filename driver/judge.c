@@ -13,6 +13,7 @@ struct judge {
   struct kr_worker *worker;
   struct kr_reference reference;
   bool have_reference;
+  enum kr_stage until;
 };
 
 // Seeds of one run must not repeat: judgement, finalist and worker each get
@@ -29,6 +30,7 @@ int judge_open(struct judge **out, const struct judge_setup *setup, struct kr_er
 {
   struct judge *j = kr_xcalloc(1, sizeof *j);
   j->setup = *setup;
+  j->until = setup->can_time ? KR_STAGE_TIME : KR_STAGE_CHECK;
   j->worker = kr_worker_new(&j->setup.worker, setup->contract, judge_seed(setup->seed, 0, 0));
   if (kr_worker_open(j->worker, &j->reference, err)) {
     judge_close(j);
@@ -52,6 +54,14 @@ void judge_close(struct judge *j)
 const struct kr_reference *judge_reference(const struct judge *j)
 {
   return &j->reference;
+}
+
+void judge_until(struct judge *j, enum kr_stage until)
+{
+  if (until < KR_STAGE_TIME || !j->setup.can_time)
+    j->until = KR_STAGE_CHECK;
+  else
+    j->until = KR_STAGE_TIME;
 }
 
 // A screen's refusals as a verdict: all of them told, each with its line.
@@ -113,7 +123,7 @@ int judge_candidate(void *arg, const struct kr_candidate *cand, unsigned number,
                                .source = j->setup.source,
                                .kernel = j->setup.kernel,
                                .contract = j->setup.contract};
-  struct kr_judge_options options = {.until = j->setup.can_time ? KR_STAGE_TIME : KR_STAGE_CHECK,
+  struct kr_judge_options options = {.until = j->until,
                                      .seed = judge_seed(j->setup.seed, number, 1)};
   kr_screen_tokens(&in, &screen);
   if (screen.n) {

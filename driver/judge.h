@@ -26,6 +26,9 @@ struct judge;
 // Returns 0, or -1 with a sentence about the original or the environment.
 int judge_open(struct judge **out, const struct judge_setup *setup, struct kr_err *err);
 void judge_close(struct judge *j);
+// How far judge_candidate() goes from now on: CHECK, or TIME, which it goes to
+// from the start where the evaluator can time.
+void judge_until(struct judge *j, enum kr_stage until);
 const struct kr_reference *judge_reference(const struct judge *j);
 
 // Has the signature of refine_judge (`arg` is the struct judge *). Search

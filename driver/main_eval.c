@@ -55,7 +55,8 @@ struct session {
   struct kr_hash hash;
   struct kr_source source; // the slice as a file, for the screen
   struct kr_unit unit;
-  struct judge *judge;
+  const struct kr_pkernel *kernel; // in `unit`; NULL: the contract could not be taken
+  struct judge *judge;             // NULL after a confirmation, which needs the memory
   uint64_t seed;
   unsigned number; // judgements so far
 };
@@ -71,6 +72,7 @@ static void session_forget(struct session *s)
   kr_source_release(&s->source);
   kr_contract_release(&s->contract);
   s->have_contract = false;
+  s->kernel = NULL;
 }
 
 static struct kr_parse_request session_request(struct session *s)
@@ -126,17 +128,35 @@ static int session_source(struct session *s, const struct kr_bytes *text, struct
   return kr_source_read(&s->source, eval_file, err);
 }
 
+// Opens the evaluator on the contract in hand, unless it is open.
+static int session_judge(struct session *s, struct kr_err *err)
+{
+  if (s->judge)
+    return 0;
+  struct judge_setup setup = {.contract = &s->contract,
+                              .source = &s->source,
+                              .kernel = s->kernel,
+                              .parser = s->parser,
+                              .request = session_request(s),
+                              .worker = s->worker,
+                              .can_time = s->can_time,
+                              .seed = s->seed};
+  return judge_open(&s->judge, &setup, err);
+}
+
 // Takes a contract: parses its slice, opens the evaluator.
 static int session_contract(struct session *s, const char *json, size_t len, uint64_t seed,
                             struct kr_err *err)
 {
   struct kr_contract c;
-  if (kr_contract_from_json(&c, json, len, err))
+  if (kr_contract_from_json(&c, json, len, err)) {
+    session_forget(s); // the next request's "line before" is this one
     return -1;
+  }
   struct kr_hash hash = kr_contract_hash(&c);
-  if (s->have_contract && s->judge && kr_hash_equal(hash, s->hash) && seed == s->seed) {
+  if (s->kernel && kr_hash_equal(hash, s->hash) && seed == s->seed) {
     kr_contract_release(&c);
-    return 0;
+    return session_judge(s, err);
   }
   session_forget(s);
   s->contract = c;
@@ -163,15 +183,8 @@ static int session_contract(struct session *s, const char *json, size_t len, uin
   if (!kernel || kernel->refused)
     return kr_err_set(err, "the contract's slice holds no kernel %s that can be taken%s%s", c.kernel,
                       kernel ? ": " : "", kernel ? kernel->refused : "");
-  struct judge_setup setup = {.contract = &s->contract,
-                              .source = &s->source,
-                              .kernel = kernel,
-                              .parser = s->parser,
-                              .request = req,
-                              .worker = s->worker,
-                              .can_time = s->can_time,
-                              .seed = seed};
-  return judge_open(&s->judge, &setup, err);
+  s->kernel = kernel;
+  return session_judge(s, err);
 }
 
 static int request_contract(const cJSON *req, struct session *s, uint64_t seed, struct kr_err *err)
@@ -180,16 +193,24 @@ static int request_contract(const cJSON *req, struct session *s, uint64_t seed, 
   const cJSON *file = cJSON_GetObjectItemCaseSensitive(req, "contract_file");
   if (cJSON_IsString(file)) {
     struct kr_source src;
-    if (kr_source_read(&src, file->valuestring, err))
+    if (kr_source_read(&src, file->valuestring, err)) {
+      session_forget(s);
       return -1;
+    }
     int rc = session_contract(s, src.data, src.len, seed, err);
     kr_source_release(&src);
     return rc;
   }
   if (!cJSON_IsObject(inlined)) {
-    if (s->judge)
-      return 0; // the same as before
-    return kr_err_set(err, "the request has no contract, and none came before it");
+    if (!s->kernel)
+      return kr_err_set(err, "the request has no contract, and none that can be taken came before it");
+    if (seed != s->seed) {
+      judge_close(s->judge);
+      s->judge = NULL;
+      s->seed = seed;
+      s->number = 0;
+    }
+    return session_judge(s, err); // the same as before
   }
   char *json = cJSON_PrintUnformatted(inlined);
   int rc = session_contract(s, json, strlen(json), seed, err);
@@ -206,11 +227,32 @@ static int request_seed(const cJSON *req, uint64_t *seed, struct kr_err *err)
     char *end;
     errno = 0;
     *seed = strtoull(j->valuestring, &end, 10);
-    if (errno || *end || !*j->valuestring)
+    if (errno || *end || strspn(j->valuestring, "0123456789") != strlen(j->valuestring) || !*j->valuestring)
       return kr_err_set(err, "seed is no number: %.40s", j->valuestring);
   } else if (j) {
     return kr_err_set(err, "seed is a number or a string of digits");
   }
+  return 0;
+}
+
+static int request_until(const cJSON *req, const struct session *s, enum kr_stage *until,
+                         struct kr_err *err)
+{
+  const cJSON *j = cJSON_GetObjectItemCaseSensitive(req, "until");
+  *until = s->can_time ? KR_STAGE_TIME : KR_STAGE_CHECK;
+  if (!j)
+    return 0;
+  const char *word = cJSON_IsString(j) ? j->valuestring : "";
+  if (!strcmp(word, "check"))
+    *until = KR_STAGE_CHECK;
+  else if (!strcmp(word, "time"))
+    *until = KR_STAGE_TIME;
+  else if (!strcmp(word, "confirm"))
+    *until = KR_STAGE_CONFIRM;
+  else
+    return kr_err_set(err, "until is check, time or confirm, not `%.40s`", word);
+  if (*until > KR_STAGE_CHECK && !s->can_time)
+    return kr_err_set(err, "the cpu evaluator does not time, so it cannot go until %s", word);
   return 0;
 }
 
@@ -243,19 +285,18 @@ static int request_judge(const cJSON *req, struct session *s, struct kr_verdict 
 {
   uint64_t seed = s->seed;
   struct variant variant = {0};
-  const cJSON *until = cJSON_GetObjectItemCaseSensitive(req, "until");
-  bool confirm = cJSON_IsString(until) && !strcmp(until->valuestring, "confirm");
-  if (request_seed(req, &seed, err) || request_contract(req, s, seed, err))
+  enum kr_stage until;
+  if (request_until(req, s, &until, err) || request_seed(req, &seed, err) ||
+      request_contract(req, s, seed, err))
     return -1;
   int rc = request_variant(req, &s->contract, &variant, v, err);
-  if (!rc)
+  if (!rc) {
+    judge_until(s->judge, until);
     rc = judge_candidate(s->judge, &variant.candidate, ++s->number, v, err);
-  if (!rc && confirm && v->status == KR_STATUS_OK) {
+  }
+  if (!rc && until == KR_STAGE_CONFIRM && v->status == KR_STATUS_OK) {
     const struct kr_candidate *cand = &variant.candidate;
-    if (!s->can_time)
-      rc = kr_err_set(err, "the cpu evaluator does not time, so it cannot confirm");
-    else
-      rc = judge_confirm(s->judge, &cand, 1, v, NULL, NULL, err);
+    rc = judge_confirm(s->judge, &cand, 1, v, NULL, NULL, err);
     // The search's worker is gone; the next request opens one again.
     judge_close(s->judge);
     s->judge = NULL;

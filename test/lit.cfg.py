@@ -57,6 +57,7 @@ for name in ("LD_LIBRARY_PATH", "CUDA_PATH", "CUDA_HOME", "TERM"):
 config.substitutions += [
     ("%unit", os.path.join(build, "test", "unit")),
     ("%tool", os.path.join(build, "test", "tools")),
+    ("%build", build),
     ("%bin", bin_dir),
     ("%corpus", os.path.join(source, "test", "corpus")),
     ("%source", source),

@@ -23,7 +23,7 @@ The script is a JSON object; everything may be left out:
   "confirm": [RULE...]        the same, for each of the five shares
 
 A RULE is {"match": "text", "status": "ok", "speedup": 2.0, ...}. Without "match" it
-fits everything. "stage" (time; for confirm: check), "log", "told", "max_rel_err", "exact"
+fits everything. "stage" (how far it was asked to go; for confirm: check), "log", "told", "max_rel_err", "exact"
 go into the verdict as they are; "base_us" (100) and "speedup" (2.0) make the times
 of every case of the contract. With "shares": [1.9, 2.0, ...] share N (counted over
 all shares of this rule's kernel) has that speed-up. "interrupt": true sends SIGINT to
@@ -143,7 +143,7 @@ class Worker:
         if op == "judge":
             self.log("judge", kernel, rule.get("status", "ok"))
             return {"ok": True, "lost": False,
-                    "verdict": self.verdict(rule, "time", code, m["options"]["until"] == "time")}
+                    "verdict": self.verdict(rule, m["options"]["until"], code, m["options"]["until"] == "time")}
         n_before = self.shares_so_far()
         self.log("confirm", kernel, rule.get("status", "ok"))
         shares = rule.get("shares") or [rule.get("speedup", 2.0)]
