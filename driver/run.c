@@ -575,6 +575,8 @@ int run_refine(struct project *p, const struct options *o, const volatile sig_at
   }
   if (!marked) {
     status = run_unmarked(&r);
+    if (o->format == FORMAT_JSON)
+      run_json(&r);
     goto out;
   }
   run_skip_fresh(&r);
