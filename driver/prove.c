@@ -69,6 +69,29 @@ static char *find_nvcc(const char *cuda_path)
   return on_path("nvcc");
 }
 
+// Our headers for a machine without a toolkit: as installed, PREFIX/bin and
+// PREFIX/share/kevin-rewrite/include, else where they were built from.
+static char *find_headers(void)
+{
+  char self[4096];
+  ssize_t n = readlink("/proc/self/exe", self, sizeof self - 1);
+  self[n > 0 ? n : 0] = '\0';
+  char *slash = strrchr(self, '/');
+  struct stat st;
+  if (slash) {
+    *slash = '\0';
+    char *dir = kr_xasprintf("%s/../share/kevin-rewrite/include", self);
+    if (!stat(dir, &st) && S_ISDIR(st.st_mode))
+      return dir;
+    free(dir);
+  }
+#ifdef KR_HEADERS_DIR
+  if (!stat(KR_HEADERS_DIR, &st) && S_ISDIR(st.st_mode))
+    return kr_xstrdup(KR_HEADERS_DIR);
+#endif
+  return NULL;
+}
+
 static char *find_clang(void)
 {
 #ifdef KR_CLANG_PROGRAM
@@ -191,11 +214,13 @@ static void clang_args(struct prove_args *a, const char *clang, const char *cons
     args_add(a, kr_xstrdup("-std=c++17"));
   args_add(a, kr_xasprintf("--cuda-gpu-arch=%s", arch ? arch : "sm_90"));
   args_add(a, kr_xasprintf("-iquote%s", user_folder));
-#ifdef KR_HEADERS_DIR
-  args_add(a, kr_xasprintf("-isystem%s", KR_HEADERS_DIR));
-  args_add(a, kr_xstrdup("-include"));
-  args_add(a, kr_xstrdup("cuda_runtime.h"));
-#endif
+  char *headers = find_headers();
+  if (headers) {
+    args_add(a, kr_xasprintf("-isystem%s", headers));
+    args_add(a, kr_xstrdup("-include"));
+    args_add(a, kr_xstrdup("cuda_runtime.h"));
+  }
+  free(headers);
   args_add(a, kr_xstrdup(text));
 }
 
