@@ -10,7 +10,8 @@ KR_PACKAGES=(
   python3
 )
 # For tests and checks alone.
-KR_TEST_PACKAGES=(strace clang-format-19 clang-tidy-19 cppcheck libclang-rt-19-dev mandoc openssl)
+KR_TEST_PACKAGES=(strace clang-format-19 clang-tidy-19 cppcheck libclang-rt-19-dev mandoc openssl
+  patch)
 
 missing_packages()
 {

@@ -6,6 +6,8 @@ import shutil
 import subprocess
 import sys
 
+clang_format = shutil.which("clang-format-19") or shutil.which("clang-format")
+
 tool, folder, corpus = sys.argv[1:]
 shutil.rmtree(folder, ignore_errors=True)
 os.makedirs(folder)
@@ -43,7 +45,7 @@ for name, kernel in (("saxpy", "saxpy"), ("stencil5", "stencil5"), ("layer_norm"
             for columns in (60, 78, 100, 120):
                 with open(target, "wb") as f:
                     f.write(written)
-                subprocess.run(["clang-format", "-i", "--style={BasedOnStyle: %s, ColumnLimit: %d, SortIncludes: false}"
+                subprocess.run([clang_format, "-i", "--style={BasedOnStyle: %s, ColumnLimit: %d, SortIncludes: false}"
                                 % (style, columns), target], check=True)
                 got = read()
                 if got.stdout != want.stdout:
