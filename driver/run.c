@@ -293,8 +293,20 @@ static int run_decide(struct outcome *out, struct judge *j, struct watch *watch,
     out->decided = verdicts[best];
     kr_verdict_init(&verdicts[best]);
   } else if (!rc) {
+    // Where the machine broke nothing was found out, and no later run may take
+    // the kernel for tried.
+    const struct kr_verdict *broken = NULL;
+    for (size_t i = 0; i < n; i++)
+      if (verdicts[i].status == KR_STATUS_ENVIRONMENT)
+        broken = &verdicts[i];
+    for (size_t i = 0; i < res->n && !n; i++)
+      if (res->turns[i].verdict.status == KR_STATUS_ENVIRONMENT)
+        broken = &res->turns[i].verdict;
+    if (broken)
+      rc = kr_err_set(err, "a variant could not be judged: %s", broken->log ? broken->log : "");
+    else
+      out->why = why_kept(res, verdicts, n, wanted);
     out->state = OUTCOME_KEPT;
-    out->why = why_kept(res, verdicts, n, wanted);
   }
   for (size_t i = 0; i < n; i++)
     kr_verdict_release(&verdicts[i]);
