@@ -69,6 +69,20 @@ struct counts {
   size_t marked, fresh, work, failed;
 };
 
+// Does --kernel mean it? Tokens know the unqualified name alone; where that does
+// not do, for want of an entry, the parser is asked.
+static bool check_selects(struct project *p, struct input *in, const struct options *o,
+                          const struct kr_marker *m, const struct kr_ledger_entry *e,
+                          const char *name)
+{
+  if (!o->kernel)
+    return true;
+  if (e || !strchr(o->kernel, ':'))
+    return !fnmatch(o->kernel, e ? e->kernel : name, 0);
+  const struct kr_pkernel *k = input_parse(p, in, o, NULL) ? NULL : input_kernel(in, m);
+  return !k || !fnmatch(o->kernel, k->qualified, 0);
+}
+
 static void check_input(struct project *p, struct input *in, const struct options *o,
                         struct ledgers *ls, struct counts *c, struct results *js)
 {
@@ -91,13 +105,13 @@ static void check_input(struct project *p, struct input *in, const struct option
     if (m->verb != KR_MARKER_OPTIMIZE)
       continue;
     char *name = m->target == SIZE_MAX ? kr_xstrdup("?") : fresh_name(&in->src, m->target);
-    if (o->kernel && fnmatch(o->kernel, name, 0)) {
+    struct fresh f;
+    fresh_check(in, m, l, outside, &f);
+    if (!check_selects(p, in, o, m, f.entry, name)) {
       free(name);
       continue;
     }
-    struct fresh f;
     c->marked++;
-    fresh_check(in, m, l, outside, &f);
     if (f.state == FRESH_UNSURE)
       check_slice(p, in, o, m, &f);
     if (f.state == FRESH_OK) {
@@ -143,6 +157,8 @@ int check_run(struct project *p, const struct options *o)
     results_end(&js);
   }
   ledgers_release(&ls);
+  if (o->kernel && !c.marked && !c.failed)
+    kr_warn("no marked kernel matches --kernel=%s", o->kernel);
   if (c.work)
     talk_say("%zu of %zu marked kernels want work; kevin-rewrite -i does it", c.work, c.marked);
   return c.failed ? EXIT_PARTIAL : c.work ? EXIT_WORK_LEFT : EXIT_DONE;

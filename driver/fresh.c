@@ -91,18 +91,34 @@ static bool names_kernel(const char *qualified, const char *name)
   return q == n || (q > n + 1 && qualified[q - n - 1] == ':');
 }
 
+// Is the entry that of another kernel of the file? Namespaces and overloads share
+// the name, which is all that is known of a kernel here.
+static bool fresh_is_another(const struct input *in, const struct kr_marker *m,
+                             const struct kr_ledger_entry *e)
+{
+  struct kr_hash h;
+  for (size_t i = 0; i < in->markers.n; i++) {
+    const struct kr_marker *o = &in->markers.items[i];
+    if (o != m && o->verb == KR_MARKER_OPTIMIZE && !fresh_definition(in, o, &h) &&
+        kr_hash_equal(h, e->current))
+      return true;
+  }
+  return false;
+}
+
 // The entry of the kernel: by what it is now if one is so, else by its name.
-static const struct kr_ledger_entry *fresh_find(const struct kr_ledger *l, const char *rel,
-                                                const char *name, struct kr_hash current)
+static const struct kr_ledger_entry *fresh_find(const struct input *in, const struct kr_marker *m,
+                                                const struct kr_ledger *l, const char *name,
+                                                struct kr_hash current)
 {
   const struct kr_ledger_entry *by_name = NULL;
   for (size_t i = 0; i < l->n; i++) {
     const struct kr_ledger_entry *e = &l->entries[i];
-    if (strcmp(e->file, rel) || !names_kernel(e->kernel, name))
+    if (strcmp(e->file, in->rel) || !names_kernel(e->kernel, name))
       continue;
     if (kr_hash_equal(e->current, current))
       return e;
-    if (!by_name)
+    if (!by_name && !fresh_is_another(in, m, e))
       by_name = e;
   }
   return by_name;
@@ -168,7 +184,7 @@ void fresh_check(const struct input *in, const struct kr_marker *m, const struct
     return;
   }
   char *name = fresh_name(&in->src, m->target);
-  out->entry = fresh_find(l, in->rel, name, current);
+  out->entry = fresh_find(in, m, l, name, current);
   free(name);
   if (!out->entry) {
     fresh_set(out, FRESH_MISSING, "it was never tried");

@@ -112,6 +112,8 @@ void tasks_collect(struct tasks *t, struct project *p, const struct options *o, 
     parsed += in->parsed;
     broken += !in->parsed;
   }
+  if (o->kernel && !all && parsed && !t->n)
+    kr_warn("no marked kernel matches --kernel=%s", o->kernel);
   // One file that breaks the parser is that file's trouble; all of them is ours.
   t->environment = broken && !parsed;
 }
