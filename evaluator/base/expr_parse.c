@@ -242,6 +242,9 @@ static struct kr_expr *parse_primary(struct parse *p)
       kr_expr_free(e);
       return NULL;
     }
+    // Its brackets are part of its text: what begins with it begins there.
+    e->offset = tok.offset;
+    parse_close(p, e);
     return e;
   }
   if (tok.kind == KR_TOK_END)

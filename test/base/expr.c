@@ -132,7 +132,7 @@ static void test_functions(void)
 static void test_messages(void)
 {
   CHECK_STR(eval("big * big"), "0+9: big * big overflows 64 bits: 4294967296 * 4294967296");
-  CHECK_STR(eval("1 + (n - 1) / zero"), "5+13: division by zero in (n - 1) / zero");
+  CHECK_STR(eval("1 + (n - 1) / zero"), "4+14: division by zero in (n - 1) / zero");
   CHECK_STR(eval("n % zero"), "0+8: division by zero in n % zero");
   CHECK_STR(eval("1.0 / zero"), "0+10: division by zero in 1.0 / zero");
   CHECK_STR(eval("1 << 63"), "0+7: 1 << 63 overflows 64 bits: 1 << 63");

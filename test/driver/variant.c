@@ -102,6 +102,10 @@ static void test_launch(void)
   CHECK_STR(v.candidate.geometry.block[1], "4");
   CHECK_STR(v.candidate.geometry.shared, "n % 4 * 16");
   // What is left out stays.
+  CHECK_CODE(LAUNCH("// launch: grid((n + 255) / 256, ((n)) % 3) block((32))"), "int i;");
+  CHECK_STR(v.candidate.geometry.grid[0], "(n + 255) / 256");
+  CHECK_STR(v.candidate.geometry.grid[1], "((n)) % 3");
+  CHECK_STR(v.candidate.geometry.block[0], "(32)");
   CHECK_CODE(LAUNCH("//launch:block(128)"), "int i;");
   CHECK_STR(v.candidate.geometry.grid[0], "(n + 255) / 256");
   CHECK_STR(v.candidate.geometry.block[0], "128");
