@@ -247,6 +247,7 @@ struct launch {
   char **owned;             // replacements handed to kr_expr_print(); owned
   size_t n_owned, cap_owned;
   const char *part; // "grid", "block", "shared"
+  bool wide;        // arguments are taken as 64-bit integers
   char why[512];    // the first thing that is wrong
 };
 
@@ -381,9 +382,11 @@ static const char *launch_argument(struct launch *l, size_t param, const char *m
   }
   if (!l->why[0]) {
     bool single = n == 2;
-    result = launch_own(l, !member  ? kr_xstrdup(text)
-                           : single ? kr_xasprintf("%s.%s", text, member)
-                                    : kr_xasprintf("(%s).%s", text, member));
+    const char *cast = l->wide ? "(long long)" : "";
+    result = launch_own(l, member        ? single ? kr_xasprintf("%s%s.%s", cast, text, member)
+                                                  : kr_xasprintf("%s(%s).%s", cast, text, member)
+                           : !l->wide || single ? kr_xasprintf("%s%s", cast, text)
+                                                : kr_xasprintf("%s(%s)", cast, text));
   }
   free(toks);
   free(text);
@@ -458,6 +461,39 @@ static void check_integers(struct launch *l, const struct kr_expr *e)
     check_integers(l, e->args[i]);
 }
 
+static bool mentions_argument(const struct launch *l, const struct kr_expr *e)
+{
+  for (size_t i = 0; e->kind == KR_EXPR_NAME && i < l->r->kernel->n_params; i++) {
+    const char *name = l->r->kernel->params[i].name;
+    size_t n = strlen(name);
+    if (!strncmp(e->name, name, n) && (!e->name[n] || e->name[n] == '.'))
+      return true;
+  }
+  for (size_t i = 0; i < e->n_args; i++) {
+    if (mentions_argument(l, e->args[i]))
+      return true;
+  }
+  return false;
+}
+
+// Geometry was evaluated in 64 bits with a sign. An `int` argument times 4096
+// overflows, an unsigned one minus 1 wraps: where an operator does more to
+// arguments than round them up, they are widened first.
+static bool leaves_range(const struct launch *l, const struct kr_expr *e)
+{
+  static const char *const ops[] = {"*", "<<", "-", "~", NULL};
+  bool op = e->kind == KR_EXPR_BINARY || e->kind == KR_EXPR_UNARY;
+  for (size_t i = 0; op && ops[i]; i++) {
+    if (!strcmp(e->op, ops[i]) && mentions_argument(l, e))
+      return true;
+  }
+  for (size_t i = 0; i < e->n_args; i++) {
+    if (leaves_range(l, e->args[i]))
+      return true;
+  }
+  return false;
+}
+
 // One expression of the geometry in the site's words; NULL with `why`.
 static char *launch_print(struct launch *l, const char *part, const char *expr)
 {
@@ -472,6 +508,7 @@ static char *launch_print(struct launch *l, const char *part, const char *expr)
   struct kr_bytes out;
   kr_bytes_init(&out, 1 << 16);
   check_integers(l, e);
+  l->wide = leaves_range(l, e);
   if (!l->why[0] && kr_expr_print(e, true, launch_substitute, l, &out, &err))
     launch_fail(l, "the new %s `%.80s` cannot be written in host code: %s", part, expr, err.text);
   // What is left of calls by now is a function of the marker language alone.

@@ -147,6 +147,12 @@ elif case == "launches":
     want = want.replace(b"(32) * 8", b"32 * 8")
     rewrite(HEAD + MARK + OLD + host, NEW, HEAD + MARK + PROV + NEW + want,
             "--grid=ceil_div(n, block.x);2", "--block=32;8", "--shared=block.x * block.y * sizeof(float)")
+    # What was evaluated in 64 bits does not overflow in the argument's type, nor wrap.
+    want = host.replace(b"<<<grid, block>>>(x, count)", b"<<<(((long long)count) * 4096 + 1048575) / 1048576, 256>>>(x, count)")
+    want = want.replace(b"<<<(count + 63) / 64, 64, 0, s>>>",
+                        b"<<<(((long long)(count - 1)) * 4096 + 1048575) / 1048576, 256, 0, s>>>")
+    rewrite(HEAD + MARK + OLD + host, NEW, HEAD + MARK + PROV + NEW + want,
+            "--grid=(n * 4096 + 1048575) / 1048576", "--block=256")
 elif case == "launch-refused":
     src = lambda arg, pre=b"": HEAD + pre + MARK + OLD + b"\nvoid run(float *x, int c, double d)\n{\n  add<<<1, 64>>>(x, " + arg + b");\n}\n"
     opts = ("--grid=ceil_div(n, 256)", "--block=256")
