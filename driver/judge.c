@@ -141,7 +141,9 @@ int judge_candidate(void *arg, const struct kr_candidate *cand, unsigned number,
   rc = kr_worker_judge_end(j->worker, v, err);
   kr_debug("time", "facts %.1f ms, worker %.1f ms (compile %.1f, check %.1f, time %.1f), both %.1f ms",
            facts_ms, v->wall_ms, v->compile_ms, v->check_ms, v->time_ms, judge_now_ms() - start);
-  if (facts)
+  // A text that kills the parser mostly kills the compiler as well, which has then
+  // said what is to be said.
+  if (facts && (v->status == KR_STATUS_OK || rc))
     judge_environment(v, KR_STAGE_SCREEN, parser_err.text);
   else if (screen.n && v->status != KR_STATUS_COMPILE_ERROR)
     judge_refuse(v, &screen); // of two that found it broken, the compiler is the one to hear

@@ -360,6 +360,31 @@ static int fill_buffers(struct kr_instance *in, enum kr_distribution dist, int64
   return 0;
 }
 
+int instance_use_outputs(struct kr_instance *in, struct kr_err *err)
+{
+  for (size_t i = 0; i < in->n_buffers; i++) {
+    struct kr_buffer *b = &in->buffers[i];
+    if (b->null || b->role != KR_OUT)
+      continue;
+    b->init = calloc(b->bytes ? b->bytes : 1, 1);
+    if (!b->init)
+      return kr_err_set(err, "no memory for the %zu bytes of section `%s`", b->bytes,
+                        in->contract->sections[b->section].path);
+    struct fill_request q = {.type = b->type,
+                             .count = b->count,
+                             .dims = b->dims,
+                             .n_dims = b->n_dims,
+                             .dist = KR_DIST_INTEGER,
+                             .seed = in->seed,
+                             .section = (uint32_t)b->section,
+                             .path = in->contract->sections[b->section].path};
+    if (fill_buffer(b->init, &q, err))
+      return -1;
+    b->role = KR_INOUT;
+  }
+  return 0;
+}
+
 static int make(struct kr_instance *out, const struct kr_contract *c, size_t case_index,
                 uint64_t seed, enum kr_distribution dist, const struct kr_override *overrides,
                 size_t n_overrides, bool filled, struct kr_err *err)

@@ -105,6 +105,13 @@ int judge_fresh(struct judgement *j, enum kr_stage stage, size_t case_index, uin
   if (evaluator_instance(e, case_index, seed, dist, o, n, &in, &err))
     return JUDGE_PASSED;
   in.held_out = held_out;
+  // Every other time outputs hold what a launch before may have left, so that a
+  // kernel that fills in only what looks untouched is found out.
+  if (j->n_fresh++ & 1 && instance_use_outputs(&in, &err)) {
+    kr_instance_release(&in);
+    judge_broke(j, err.text);
+    return JUDGE_BROKE;
+  }
   j->unusual = dist == KR_DIST_LARGE || dist == KR_DIST_MIXED;
   int rc = JUDGE_BROKE;
   if (e->backend->load(e->dev, &in, &data, &err))
@@ -146,7 +153,7 @@ static bool time_left(const struct judgement *j)
   return j->o->thorough || evaluator_now_ms() < j->check_end_ms;
 }
 
-static size_t point_bytes(const struct kr_evaluator *e, const struct sizes_point *p)
+size_t judge_point_bytes(const struct kr_evaluator *e, const struct sizes_point *p)
 {
   struct kr_override all[2 * SIZES_MAX_OVERRIDES];
   const struct declared_case *k = &e->cases[p->case_index];
@@ -191,6 +198,8 @@ static bool redraw(struct judgement *j, const struct sizes_point *p, struct size
       } else if (s->role == SIZES_REAL) {
         double was = kr_value_as_real(p->overrides[i].value);
         double scale = s->real != 0 ? fabs(s->real) : 1;
+        if (was == 0 || fabs(was) >= scale)
+          continue; // 0 and 1 are tried for what they are
         double value = copysign(scale * floor((0.25 + 0.75 * fill_unit(bits)) * 4096) / 4096, was);
         changed = true;
         out->overrides[i].value = kr_value_real(value);
@@ -200,9 +209,7 @@ static bool redraw(struct judgement *j, const struct sizes_point *p, struct size
   return changed;
 }
 
-// Whether the original is clean at a redrawn point, seen with contents that the
-// candidate will not get. Returns 1 or 0, or -1 when the device is lost.
-static int clean_at(struct judgement *j, const struct sizes_point *p)
+int judge_clean_at(struct judgement *j, const struct sizes_point *p)
 {
   struct kr_evaluator *e = j->e;
   struct kr_instance in;
@@ -227,7 +234,7 @@ static int clean_at(struct judgement *j, const struct sizes_point *p)
   return rc;
 }
 
-static int check_point(struct judgement *j, const struct sizes_point *p, enum kr_distribution dist)
+int judge_point(struct judgement *j, const struct sizes_point *p, enum kr_distribution dist)
 {
   struct kr_evaluator *e = j->e;
   struct kr_override o[SIZES_MAX_OVERRIDES];
@@ -275,13 +282,23 @@ static int check_integers(struct judgement *j)
     }
   }
   for (size_t i = 0; i < e->n_points; i++) {
-    size_t bytes = point_bytes(e, &e->points[i]);
+    size_t bytes = judge_point_bytes(e, &e->points[i]);
     if (bytes <= INTEGER_BYTES && bytes > most) {
       most = bytes;
       best = e->points[i];
     }
   }
-  return most ? check_point(j, &best, KR_DIST_INTEGER) : JUDGE_PASSED;
+  return most ? judge_point(j, &best, KR_DIST_INTEGER) : JUDGE_PASSED;
+}
+
+// Zeros hide what a scalar does.
+static enum kr_distribution dist_for(const struct sizes_point *p, enum kr_distribution dist)
+{
+  for (size_t i = 0; i < p->n && dist == KR_DIST_ZERO; i++) {
+    if (p->overrides[i].value.is_real)
+      return KR_DIST_NORMAL;
+  }
+  return dist;
 }
 
 static int check_held_out(struct judgement *j)
@@ -316,18 +333,18 @@ static int check_held_out(struct judgement *j)
     if (!j->o->thorough) {
       // Milliseconds count here: every point or its redrawn twin, and one large one.
       as_it_is = !redrawn || judge_draw(j) & 1;
-      size_t bytes = point_bytes(e, as_it_is ? p : &other);
+      size_t bytes = judge_point_bytes(e, as_it_is ? p : &other);
       if (bytes > QUICK_BYTES || (bytes > SMALL_BYTES && large))
         continue;
       large |= bytes > SMALL_BYTES;
     }
     if (as_it_is)
-      rc = check_point(j, p, dists[i % 5]);
+      rc = judge_point(j, p, dist_for(p, dists[i % 5]));
     if (rc == JUDGE_PASSED && redrawn && (j->o->thorough || !as_it_is)) {
-      int clean = clean_at(j, &other);
+      int clean = judge_clean_at(j, &other);
       rc = clean < 0 ? JUDGE_BROKE : JUDGE_PASSED;
       if (clean == 1)
-        rc = check_point(j, &other, dists[(i + 1) % 5]);
+        rc = judge_point(j, &other, dist_for(&other, dists[(i + 1) % 5]));
     }
   }
   free(order);
@@ -349,7 +366,7 @@ static int check_thoroughly(struct judgement *j)
     size_t only = (size_t)fill_below(judge_draw(j), 4);
     for (size_t d = 0; d < 4 && rc == JUDGE_PASSED; d++) {
       if (!large || d == only)
-        rc = check_point(j, &declared, dists[d]);
+        rc = judge_point(j, &declared, dists[d]);
     }
   }
   for (int i = 0; i < 4 && e->n_points > 1 && rc == JUDGE_PASSED; i++) {
@@ -361,12 +378,12 @@ static int check_thoroughly(struct judgement *j)
       continue;
     memcpy(both.overrides + a->n, b->overrides, b->n * sizeof *b->overrides);
     both.n += b->n;
-    if (point_bytes(e, &both) == SIZE_MAX)
+    if (judge_point_bytes(e, &both) == SIZE_MAX)
       continue; // the two together break a require
-    int clean = clean_at(j, &both);
+    int clean = judge_clean_at(j, &both);
     rc = clean < 0 ? JUDGE_BROKE : JUDGE_PASSED;
     if (clean == 1)
-      rc = check_point(j, &both, KR_DIST_NORMAL);
+      rc = judge_point(j, &both, KR_DIST_NORMAL);
   }
   return rc;
 }
@@ -396,6 +413,8 @@ int judge_check(struct judgement *j)
     judge_begin_stage(j, KR_STAGE_CHECK);
     rc = check_held_out(j);
   }
+  if (rc == JUDGE_PASSED)
+    rc = judge_own_sizes(j);
   if (rc == JUDGE_PASSED && j->o->thorough)
     rc = check_thoroughly(j);
   if (rc != JUDGE_PASSED || !j->v->checks)

@@ -15,6 +15,7 @@ struct judgement {
   const struct kr_geometry *geometry;
   uint64_t draws; // of random numbers so far
   double check_end_ms;
+  unsigned n_fresh; // instances made so far
   bool unusual; // the instance in hand holds large or mixed magnitudes
   bool device_lost;
 };
@@ -49,6 +50,18 @@ int judge_check(struct judgement *j);
 // is nothing there to compute.
 int judge_fresh(struct judgement *j, enum kr_stage stage, size_t case_index, uint64_t seed,
                 enum kr_distribution dist, const struct kr_override *o, size_t n, bool held_out);
+
+// Bytes of all buffers at a point; SIZE_MAX when it is no size at all.
+size_t judge_point_bytes(const struct kr_evaluator *e, const struct sizes_point *p);
+// Whether the original is clean at a point, seen with contents that the candidate
+// will not get. Returns 1 or 0, or -1 when the device is lost.
+int judge_clean_at(struct judgement *j, const struct sizes_point *p);
+int judge_point(struct judgement *j, const struct sizes_point *p, enum kr_distribution dist);
+
+// --- judge_sizes.c ---
+
+// Sizes at and beside the numbers that the candidate's own text holds.
+int judge_own_sizes(struct judgement *j);
 
 // --- judge_time.c ---
 

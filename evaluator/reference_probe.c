@@ -218,6 +218,37 @@ static int probe_real(struct kr_evaluator *e, size_t case_index, size_t binding,
   return 0;
 }
 
+// 0 and 1 take turns of their own in many kernels, and what is above 1 is not
+// below it: a drawn scalar is neither, unless it is tried. Extents are small
+// meanwhile, where they may be.
+static int probe_special(struct kr_evaluator *e, size_t case_index, size_t binding,
+                         size_t nonfinite, struct kr_err *err)
+{
+  const struct kr_case *k = &e->c->cases[case_index];
+  const struct declared_case *d = &e->cases[case_index];
+  uint64_t bits = fill_bits(e->seed, STREAM_POINTS, binding * 8 + 7);
+  const double values[] = {0, 1, -1, floor((2 + 6 * fill_unit(bits)) * 64) / 64};
+  for (size_t v = 0; v < sizeof values / sizeof *values; v++) {
+    struct kr_override o[SIZES_MAX_OVERRIDES], all[2 * SIZES_MAX_OVERRIDES];
+    size_t n = 1;
+    o[0] = (struct kr_override){k->bindings[binding].path, kr_value_real(values[v])};
+    for (size_t i = 0; i < k->n_bindings && n + 2 < SIZES_MAX_OVERRIDES; i++) {
+      const struct sizes_binding *b = &d->bindings[i];
+      if (b->role != SIZES_EXTENT || !b->unit)
+        continue;
+      int64_t most = b->value / b->unit;
+      uint64_t size = fill_bits(e->seed + v, STREAM_POINTS, 1000 + binding * 16 + i);
+      o[n].path = k->bindings[i].path;
+      o[n++].value = kr_value_int(b->unit * sizes_random_prime(size, most < 300 ? most : 300));
+    }
+    if (!sizes_allowed(e->c, case_index, all, sizes_join(all, o, n, d->overrides, d->n_overrides)))
+      continue;
+    if (probe(e, case_index, o, n, nonfinite, err) < 0)
+      return -1;
+  }
+  return 0;
+}
+
 // All extents small at once: cheap, and no tail is left untouched.
 static int probe_small(struct kr_evaluator *e, size_t case_index, uint64_t bits, struct kr_err *err)
 {
@@ -257,9 +288,11 @@ int reference_probe_sizes(struct kr_evaluator *e, struct kr_err *err)
         return 0;
       if (b->role == SIZES_EXTENT)
         rc = probe_extent(e, k, i, err);
-      else if (b->role == SIZES_REAL && !k)
+      else if (b->role == SIZES_REAL && !k) {
         rc = probe_real(e, k, i, nonfinite, err);
-      else if (b->role == SIZES_INTEGER && !k)
+        if (!rc && e->c->cases[k].bindings[i].drawn)
+          rc = probe_special(e, k, i, nonfinite, err);
+      } else if (b->role == SIZES_INTEGER && !k)
         rc = probe_int(e, k, path, b->value + 1, err) < 0 ||
                      probe_int(e, k, path, b->value - 1, err) < 0
                  ? -1

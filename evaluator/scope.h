@@ -29,6 +29,10 @@ int scope_eval_int(struct scope *s, const char *text, const char *what, int64_t 
 struct kr_expr *scope_filler(struct scope *s, const char *text, const char *what,
                              struct kr_err *err);
 
+// Puts small whole numbers into `out` buffers and makes them `inout`, as where a
+// program launches into memory that it has used before (instance.c).
+int instance_use_outputs(struct kr_instance *in, struct kr_err *err);
+
 // As kr_instance_make(), but buffers are only measured, not filled (instance.c).
 int instance_plan(struct kr_instance *out, const struct kr_contract *c, size_t case_index,
                   const struct kr_override *overrides, size_t n_overrides, struct kr_err *err);

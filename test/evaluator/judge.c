@@ -67,6 +67,37 @@ static enum kr_run_status adds_to_old_output(const struct fake_args *k)
   return KR_RUN_OK;
 }
 
+// Takes outputs that hold neither poison for its own of an earlier launch.
+static enum kr_run_status scale_untouched(const struct fake_args *k)
+{
+  EACH(k) if (isnan(k->y[i]) || k->y[i] > 48) k->y[i] = k->a * k->x[i];
+  return KR_RUN_OK;
+}
+
+static enum kr_run_status not_for_zero(const struct fake_args *k)
+{
+  EACH(k) k->y[i] = k->a ? k->a * k->x[i] + k->y[i] : 0;
+  return KR_RUN_OK;
+}
+
+static enum kr_run_status not_above_one(const struct fake_args *k)
+{
+  EACH(k) k->y[i] = fminf(k->a, 1) * k->x[i] + k->y[i];
+  return KR_RUN_OK;
+}
+
+static enum kr_run_status not_at_thirteen(const struct fake_args *k)
+{
+  EACH(k) if (k->n % 97 != 13) k->y[i] = fmaf(k->a, k->x[i], k->y[i]);
+  return KR_RUN_OK;
+}
+
+static enum kr_run_status not_from_700(const struct fake_args *k)
+{
+  EACH(k) if (k->n < 700 || k->n > 705) k->y[i] = fmaf(k->a, k->x[i], k->y[i]);
+  return KR_RUN_OK;
+}
+
 static enum kr_run_status only_at_thousand(const struct fake_args *k)
 {
   EACH(k) if (k->n == 1000 || i < 64) k->y[i] += k->a * k->x[i];
@@ -226,6 +257,11 @@ const struct fake_entry fake_entries[] = {
     {"scale_gap", scale_all_but_third, 100, false},
     {"scale_gap_other", scale_all_but_third, 90, false},
     {"adds_to_old", adds_to_old_output, 50, false},
+    {"scale_untouched", scale_untouched, 50, false},
+    {"not_for_zero", not_for_zero, 50, false},
+    {"not_above_one", not_above_one, 50, false},
+    {"not_at_thirteen", not_at_thirteen, 50, false},
+    {"not_from_700", not_from_700, 50, false},
     {"only_at_thousand", only_at_thousand, 50, false},
     {"overruns", overruns, 50, false},
     {"changes_input", changes_input, 50, false},
@@ -450,8 +486,24 @@ static void test_held_out_sizes_are_not_told(void)
 // misses under no seed, and honest variants pass under each.
 static void test_every_seed_finds_them(void)
 {
+  const char *out[] = {"\"role\":\"inout\"", "\"role\":\"out\"", NULL};
+  open_well("scale", out);
+  for (judge_seed = 1; judge_seed <= 20; judge_seed++) {
+    struct kr_verdict v;
+    judge("scale_untouched", NULL, false, &v);
+    CHECK_INT(v.status, KR_STATUS_WRONG);
+    kr_verdict_release(&v);
+    judge("scale_other", NULL, false, &v);
+    CHECK_INT(v.status, KR_STATUS_OK);
+    kr_verdict_release(&v);
+  }
+  close_now();
   static const char *const wrong[] = {"only_at_thousand", "faults_elsewhere", "positive_a",
-                                      "imprecise", "ignores_a", "a_little_off"};
+                                      "imprecise", "ignores_a", "a_little_off",
+                                      "not_for_zero", "not_above_one",
+                                      // Sizes that a text names are tried.
+                                      "not_at_thirteen if (n % 97 != 13)",
+                                      "not_from_700 if (n < 7'00 || n > 705u)"};
   open_well("saxpy", NULL);
   int clamps = 0;
   for (judge_seed = 1; judge_seed <= 60; judge_seed++) {
