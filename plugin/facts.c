@@ -338,6 +338,16 @@ static bool facts_is_const(CXType type)
   return clang_isConstQualifiedType(type);
 }
 
+// Tables and objects with static storage have bytes in memory of the device; a
+// cast of their address writes them, whatever their type says.
+static bool facts_is_writable(CXType type)
+{
+  type = clang_getCanonicalType(type);
+  return type.kind == CXType_ConstantArray || type.kind == CXType_IncompleteArray ||
+         type.kind == CXType_DependentSizedArray ||
+         (type.kind == CXType_Record && clang_Type_getSizeOf(type) != 1);
+}
+
 static bool facts_is_type(enum CXCursorKind kind)
 {
   return kind == CXCursor_StructDecl || kind == CXCursor_ClassDecl || kind == CXCursor_UnionDecl ||
@@ -402,8 +412,9 @@ static void facts_decl(struct facts *f, CXCursor c, enum CXCursorKind kind, size
     d.is_constant = tu_has_child(c, CXCursor_CUDAConstantAttr);
     d.has_initialiser = !clang_Cursor_isNull(clang_Cursor_getVarDeclInitializer(c));
     bool is_const = d.is_constexpr || facts_is_const(clang_getCursorType(c));
-    d.is_mutable = !is_const && !d.is_shared && !d.is_constant;
-    d.kind = is_const && !d.is_constant ? KR_FACT_CONSTANT : KR_FACT_VARIABLE;
+    d.is_mutable = (!is_const || facts_is_writable(clang_getCursorType(c))) && !d.is_shared &&
+                   !d.is_constant;
+    d.kind = is_const && !d.is_constant && !d.is_mutable ? KR_FACT_CONSTANT : KR_FACT_VARIABLE;
   } else {
     d.kind = KR_FACT_OTHER;
     if (!d.name[0]) {
@@ -480,6 +491,30 @@ static void facts_reference(struct facts *f, CXCursor cursor)
   free(name);
 }
 
+static int facts_static_one(void *arg, CXCursor cursor, CXCursor parent)
+{
+  (void)parent;
+  enum CXCursorKind kind = clang_getCursorKind(cursor);
+  if (kind == CXCursor_DeclRefExpr)
+    *(CXCursor *)arg = clang_getCursorReferenced(cursor);
+  return kind == CXCursor_UnexposedExpr || kind == CXCursor_ParenExpr ? 0 : 1;
+}
+
+// Is the operand of `&` a constant of the variant that outlives a launch?
+static bool facts_is_static_of_code(const struct facts *f, CXCursor address)
+{
+  CXCursor var = clang_getNullCursor();
+  CXFile file = NULL;
+  size_t at;
+  tu_visit(address, facts_static_one, &var);
+  if (clang_Cursor_isNull(var) || clang_getCursorKind(var) != CXCursor_VarDecl ||
+      tu_has_child(var, CXCursor_CUDASharedAttr))
+    return false;
+  tu_place(clang_getCursorLocation(var), &file, &at);
+  return tu_is_main(f->tu, file) && at >= f->begin && at < f->end &&
+         (!facts_is_local(var) || clang_Cursor_getStorageClass(var) == CX_SC_Static);
+}
+
 static int facts_body_one(void *arg, CXCursor cursor, CXCursor parent)
 {
   (void)parent;
@@ -494,7 +529,13 @@ static int facts_body_one(void *arg, CXCursor cursor, CXCursor parent)
   case CXCursor_VarDecl:
     if (facts_is_local(cursor) && clang_Cursor_getStorageClass(cursor) == CX_SC_Static &&
         !tu_has_child(cursor, CXCursor_CUDASharedAttr) &&
-        !facts_is_const(clang_getCursorType(cursor)))
+        (!facts_is_const(clang_getCursorType(cursor)) ||
+         facts_is_writable(clang_getCursorType(cursor))))
+      f->out->has_static_local = true;
+    break;
+  case CXCursor_UnaryOperator:
+    if (clang_getCursorUnaryOperatorKind(cursor) == CXUnaryOperator_AddrOf &&
+        facts_is_static_of_code(f, cursor))
       f->out->has_static_local = true;
     break;
   case CXCursor_GCCAsmStmt:
@@ -511,7 +552,17 @@ static int facts_body_one(void *arg, CXCursor cursor, CXCursor parent)
   return 0;
 }
 
-// Members that are objects of their own: static data.
+static bool facts_is_constexpr(const struct facts *f, CXCursor function, size_t begin)
+{
+  CXFile file = NULL;
+  size_t name_at;
+  bool is_constexpr = false;
+  tu_place(clang_getCursorLocation(function), &file, &name_at);
+  free(facts_attributes(f, begin, name_at, true, &is_constexpr));
+  return is_constexpr;
+}
+
+// Members that are objects of their own, static data, and host code.
 static int facts_member_one(void *arg, CXCursor cursor, CXCursor parent)
 {
   (void)parent;
@@ -521,8 +572,13 @@ static int facts_member_one(void *arg, CXCursor cursor, CXCursor parent)
   if ((kind == CXCursor_VarDecl || kind == CXCursor_EnumConstantDecl) &&
       facts_span(f->tu, cursor, &begin, &end))
     facts_decl(f, cursor, kind, begin);
+  // Of functions only those that the host would get: names inside a type hide nothing.
+  if (facts_is_function(kind) && !tu_is_device(cursor) && !clang_CXXMethod_isDefaulted(cursor) &&
+      !clang_CXXMethod_isDeleted(cursor) && facts_span(f->tu, cursor, &begin, &end) &&
+      !facts_is_constexpr(f, cursor, begin))
+    facts_decl(f, cursor, kind, begin);
   return kind == CXCursor_StructDecl || kind == CXCursor_ClassDecl || kind == CXCursor_UnionDecl ||
-                 kind == CXCursor_EnumDecl
+                 kind == CXCursor_EnumDecl || kind == CXCursor_ClassTemplate
              ? 0
              : 1;
 }

@@ -61,6 +61,21 @@ void screen_check_spin(struct screen *s)
   }
 }
 
+static bool original_has_linkage(const struct screen *s)
+{
+  struct kr_lexer lx;
+  bool after = false;
+  kr_lexer_init(&lx, s->orig.code, s->orig.len);
+  for (;;) {
+    struct kr_token t = kr_lexer_next_code(&lx);
+    if (t.kind == KR_TOK_END)
+      return false;
+    if (after && t.kind == KR_TOK_STRING)
+      return true;
+    after = t.kind == KR_TOK_IDENTIFIER && kr_token_is(s->orig.code, t, "extern");
+  }
+}
+
 void screen_check_statements(struct screen *s)
 {
   const struct kr_token *toks = s->decls.toks;
@@ -71,6 +86,19 @@ void screen_check_statements(struct screen *s)
       continue;
     braces += is(s, t, "{");
     braces -= is(s, t, "}") && braces;
+    // A lambda's stands between `)` and its body; a member's can be written
+    // where the object is a constant that outlives a launch.
+    if (is(s, t, "mutable") && !words_have(&s->orig.own, "mutable") &&
+        !(i && is(s, toks[i - 1], ")") && (is(s, toks[i + 1], "{") || is(s, toks[i + 1], "->"))))
+      screen_refuse(s->out, "state", line_of(s, t),
+                    "a `mutable` member can be written in a constant, which outlives a launch");
+    static const char *const inner[] = {"detail", "details", "__detail", "__v1", "__4", NULL};
+    char word[256];
+    word_of(s, t, word);
+    if (t.kind == KR_TOK_IDENTIFIER && is(s, toks[i + 1], "::") && screen_spelled_in(inner, word) &&
+        !words_have(&s->orig.closure, word))
+      screen_refuse(s->out, "unknown-word", line_of(s, t),
+                    "`%s::` is the inside of a library, which is nobody's to use", word);
     if (is(s, t, "goto") && is(s, toks[i + 1], "*"))
       screen_refuse(s->out, "goto", line_of(s, t), "a computed `goto`");
     if (is(s, t, "&&") && toks[i + 1].kind == KR_TOK_IDENTIFIER && i &&
@@ -80,14 +108,21 @@ void screen_check_statements(struct screen *s)
     if (braces && is(s, t, "static")) {
       // Up to what tells a function from a variable.
       size_t k = i + 1;
-      bool fine = i && is(s, toks[i - 1], "__shared__"), device = i && is(s, toks[i - 1], "__device__");
+      bool fine = false, device = false;
+      for (size_t b = i; b-- > 0 && toks[b].kind == KR_TOK_IDENTIFIER;) {
+        fine = fine || is(s, toks[b], "__shared__") || is(s, toks[b], "constexpr");
+        device = device || is(s, toks[b], "__device__");
+      }
       while (k + 1 < s->decls.n_toks && !is(s, toks[k], "(") && !is(s, toks[k], ";") &&
              !is(s, toks[k], "=") && !is(s, toks[k], "{") && !is(s, toks[k], "[")) {
         fine = fine || is(s, toks[k], "constexpr") || is(s, toks[k], "__shared__");
         device = device || is(s, toks[k], "__device__");
         k++;
       }
-      if (!fine && device && !is(s, toks[k], "("))
+      // `static __device__ int x(0);` has the look of a function and no body.
+      bool function = is(s, toks[k], "(") && !is(s, toks[screen_past_group(s, k)], ";") &&
+                      !is(s, toks[screen_past_group(s, k)], ",");
+      if (!fine && device && !function)
         screen_refuse(s->out, "state", line_of(s, t), "a static device variable outlives a launch");
       else if (!fine && !device)
         screen_refuse(s->out, "static-local", line_of(s, t),
@@ -100,7 +135,6 @@ void screen_check_statements(struct screen *s)
         size_t k = i;
         while (k + 1 < s->decls.n_toks && !is(s, toks[k], "[") && !is(s, toks[k], ";"))
           k++;
-        char word[256];
         word_of(s, toks[k - 1], word);
         if (!screen_has_prefix(&s->orig, word) && !words_have(&s->orig.own, word) &&
             words_have(&s->orig.taken, word))
@@ -108,7 +142,7 @@ void screen_check_statements(struct screen *s)
                         "another kernel of the file may declare `%s` with another type; name it "
                         "`%s_%s`",
                         word, s->orig.name, word);
-      } else if (!linkage || !words_have(&s->orig.own, "extern")) {
+      } else if (!linkage || !original_has_linkage(s)) {
         screen_refuse(s->out, linkage ? "linkage" : "state", line_of(s, t),
                       linkage ? "`extern \"C\"` is not what the original has"
                               : "`extern` reaches outside of the variant");

@@ -146,6 +146,23 @@ static bool params_read(struct params *p, const char *text, const struct kr_toke
   return false;
 }
 
+// What stands between a kernel's parameters and its body: `noexcept`, `requires`.
+static void tail_text(const char *text, const struct kr_token *toks, size_t n, size_t name,
+                      struct kr_bytes *out)
+{
+  size_t depth = 0, i = name + 1;
+  for (; i < n; i++) {
+    depth += kr_token_is(text, toks[i], "(");
+    depth -= kr_token_is(text, toks[i], ")") && depth;
+    if (!depth)
+      break;
+  }
+  for (i++; i < n && !kr_token_is(text, toks[i], "{"); i++) {
+    kr_bytes_add(out, text + toks[i].offset, toks[i].length);
+    kr_bytes_addc(out, ' ');
+  }
+}
+
 // The kernel's own declaration against the original's.
 static void check_kernel(struct screen *s, const struct decl *d, size_t name)
 {
@@ -244,6 +261,14 @@ static void check_kernel(struct screen *s, const struct decl *d, size_t name)
                       "parameter %zu must not be __restrict__: %s", i + 1, why);
     }
   }
+  struct kr_bytes tail;
+  kr_bytes_init(&tail, 1 << 16);
+  tail_text(s->code, s->decls.toks, s->decls.n_toks, name, &text);
+  tail_text(s->orig.code, orig.toks, orig.n_toks, oname, &tail);
+  if (strcmp(text.data, tail.data))
+    screen_refuse(s->out, "kernel", line, "`%.60s` behind the parameters is not in the original",
+                  text.data);
+  kr_bytes_release(&tail);
   params_release(&p);
   params_release(&op);
   words_release(&mine);
@@ -375,6 +400,11 @@ static void check_declaration(struct screen *s, const struct decl *d, size_t *ke
   bool forward = (record || is_enum) && !function && body == SIZE_MAX &&
                  name + 1 < d->end && is(s, toks[name + 1], ";");
   if (function && !alias) {
+    static const char *const assembly[] = {"asm", "__asm", "__asm__", NULL};
+    for (size_t i = 0; assembly[i] && !device; i++) {
+      if (decl_has(s, d, d->end, assembly[i]))
+        screen_refuse(s->out, "asm", line, "assembly in a function that the host compiles");
+    }
     if (!device && !konst)
       screen_refuse(s->out, "host", line, "`%.*s` is a host function; helpers are `__device__`",
                     (int)toks[name].length, s->code + toks[name].offset);

@@ -95,7 +95,9 @@ static void check_decl(struct facts_screen *s, const struct kr_fact_decl *d)
     break;
   case KR_FACT_VARIABLE:
     if (d->is_mutable || d->is_constant || d->is_shared || d->is_device)
-      screen_refuse(out, "state", d->line, "`%s` outlives a launch; `constexpr` is allowed", name);
+      screen_refuse(out, "state", d->line,
+                    "`%s` outlives a launch; only a `constexpr` number may, a table stands in the "
+                    "function that reads it, without `static`", name);
     else if (!d->is_constexpr)
       screen_refuse(out, "host", d->line, "`%s` is a host variable%s", name,
                     d->has_initialiser ? " with an initialiser" : "");

@@ -225,6 +225,20 @@ void screen_check_words(struct screen *s)
 
 // --- literals ---
 
+// What a static_assert says is read by people and models, as a comment is.
+static void check_message(struct screen *s, struct kr_token t)
+{
+  char *text = kr_xstrndup(s->code + t.offset, t.length);
+  if (screen_names_kevin(text))
+    screen_refuse(s->out, "provenance", line_of(s, t),
+                  "a message looks like a marker or a provenance line");
+  if (screen_talks(text) || t.length > SCREEN_MAX_MESSAGE)
+    screen_refuse(s->out, "comment", line_of(s, t),
+                  "a message speaks to a reader or tool, or is longer than %d bytes",
+                  SCREEN_MAX_MESSAGE);
+  free(text);
+}
+
 // Adjacent string literals as one text, so that nothing hides in the joint.
 void screen_check_strings(struct screen *s)
 {
@@ -246,8 +260,13 @@ void screen_check_strings(struct screen *s)
       continue;
     bool linkage = i && is(s, toks[i - 1], "extern") && kr_token_is(s->code, t, "\"C\"");
     bool message = false;
-    for (size_t k = i; k > 0 && k + 64 > i && !is(s, toks[k], ";") && !message; k--)
+    for (size_t k = i; k-- > 0 && k + 64 > i && !is(s, toks[k], ";") && !message;)
       message = is(s, toks[k], "static_assert");
+    // A raw string is read in more ways than one, and no use of it is honest here.
+    if (s->code[t.offset] != '"')
+      screen_refuse(s->out, "string", line_of(s, t), "a string with a prefix");
+    if (message)
+      check_message(s, t);
     if (linkage || message)
       continue;
     if (last_asm == SIZE_MAX || !asm_ok) {

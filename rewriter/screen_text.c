@@ -13,9 +13,14 @@
 void screen_check_bytes(struct screen *s)
 {
   unsigned line = 1;
-  for (size_t i = 0; i < s->len; i++) {
+  for (size_t i = 0, begin = 0; i < s->len; i++) {
     unsigned char c = (unsigned char)s->code[i];
-    line += c == '\n';
+    if (c == '\n') {
+      line++;
+      begin = i + 1;
+    } else if (i - begin == SCREEN_MAX_LINE) {
+      screen_refuse(s->out, "size", line, "a line is longer than %d bytes", SCREEN_MAX_LINE);
+    }
     if (c >= 0x80) {
       screen_refuse(s->out, "ascii", line, "the code holds a byte that is not ASCII (0x%02x)", c);
       return;
@@ -111,7 +116,7 @@ static bool original_has_comment(const struct screen *s, const char *text, size_
 }
 
 // "kevin" in any case, alone or followed by what a marker needs.
-static bool names_kevin(const char *text)
+bool screen_names_kevin(const char *text)
 {
   for (const char *p = text; *p; p++) {
     if (!strncasecmp(p, "kevin", 5) && (p == text || !isalnum((unsigned char)p[-1])) &&
@@ -130,7 +135,7 @@ void screen_check_comments(struct screen *s)
       continue;
     const char *p = s->code + t.offset;
     char *text = kr_xstrndup(p, t.length);
-    if (names_kevin(text))
+    if (screen_names_kevin(text))
       screen_refuse(s->out, "provenance", line_of(s, t),
                     "a comment looks like a marker or a provenance line; only the user and the "
                     "tool write those");

@@ -13,7 +13,9 @@ enum {
   SCREEN_MAX_CODE = 256 << 10,
   SCREEN_MAX_COMMENT = 400,
   SCREEN_MAX_COMMENTS = 8 << 10,
-  SCREEN_MAX_RUN = 1500 // of `//` lines below each other
+  SCREEN_MAX_RUN = 1500, // of `//` lines below each other
+  SCREEN_MAX_LINE = 1000,
+  SCREEN_MAX_MESSAGE = 200 // of a static_assert
 };
 
 struct screen {
@@ -61,6 +63,8 @@ void screen_check_bytes(struct screen *s);
 void screen_check_directives(struct screen *s);
 void screen_check_shapes(struct screen *s);
 void screen_check_comments(struct screen *s);
+// Does a text name the tool, as markers and provenance lines do?
+bool screen_names_kevin(const char *text);
 
 // screen_names.c: which words, literals and attributes may be used.
 void screen_check_words(struct screen *s);

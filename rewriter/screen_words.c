@@ -91,6 +91,9 @@ static const struct forbidden table[] = {
     {"__builtin_trap", "stop", TRAP, false},
     {"__builtin_debugtrap", "stop", TRAP, false},
     {"__builtin_unreachable", "stop", TRAP, false},
+    {"unreachable", "stop", TRAP, false},
+    {"terminate", "stop", TRAP, false},
+    {"quick_exit", "stop", TRAP, false},
     {"abort", "stop", TRAP, false},
     {"exit", "stop", TRAP, false},
     {"_exit", "stop", TRAP, false},
@@ -152,6 +155,7 @@ static const struct forbidden table[] = {
     {"__constant__", "state", STATE, false},
     {"thread_local", "state", STATE, false},
     {"__thread", "state", STATE, false},
+    {"const_cast", "state", "takes `const` away from what may not be written", false},
     {"__texture__", "state", STATE, false},
     {"__surface__", "state", STATE, false},
 
