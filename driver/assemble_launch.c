@@ -262,6 +262,18 @@ static const char *tunable_section(const struct assembly *a)
   return NULL;
 }
 
+// Is a file made to be included, by its name? Whatever it holds may then be
+// launched by files that are not looked at, `static` or not.
+static bool is_header(const char *path)
+{
+  static const char *const units[] = {".cu", ".c", ".cc", ".cpp", ".cxx", ".C", ".c++", ".cuda"};
+  const char *slash = strrchr(path, '/'), *dot = strrchr(slash ? slash : path, '.');
+  for (size_t i = 0; dot && i < sizeof units / sizeof *units; i++)
+    if (!strcmp(dot, units[i]))
+      return false;
+  return true;
+}
+
 static char *tunable_why_not(const struct assembly *a)
 {
   const struct kr_pkernel *k = a->k;
@@ -273,6 +285,9 @@ static char *tunable_why_not(const struct assembly *a)
   if (k->linkage != KR_LINKAGE_INTERNAL && !a->m->launch_tunable)
     return kr_xstrdup("it has external linkage, so other files may launch it; launch(tunable) "
                       "promises that none does");
+  if (is_header(a->r->file) && !a->m->launch_tunable)
+    return kr_xstrdup("it stands in a header, so files that include it may launch it; "
+                      "launch(tunable) promises that none does");
   if (!k->n_sites)
     return kr_xstrdup("no launch of it is to be seen in this file");
   if (a->unit->n_lost_launches) {
