@@ -83,8 +83,7 @@ static int revert_entry(struct revert *r, const struct kr_ledger_entry *e, size_
   struct kr_source before;
   kr_source_from_text(&before, r->in->src.path, r->now.data, r->now.len);
   while (!rc && more) {
-    struct kr_bytes blob;
-    kr_bytes_init(&blob, KR_SOURCE_MAX);
+    struct kr_bytes blob = {0}; // made by the load
     rc = kr_baseline_load(r->in->root, baseline, &blob, err);
     if (!rc)
       rc = revert_step(r, &blob, number, err);

@@ -27,7 +27,8 @@ fits everything. "stage" (how far it was asked to go; for confirm: check), "log"
 go into the verdict as they are; "base_us" (100) and "speedup" (2.0) make the times
 of every case of the contract. With "shares": [1.9, 2.0, ...] share N (counted over
 all shares of this rule's kernel) has that speed-up. "interrupt": true sends SIGINT to
-the driver first, "kill": true SIGKILL to the driver, "exit": N ends the worker.
+the driver first, "kill": true SIGKILL to the driver, "exit": N ends the worker;
+"append": "file" adds a line to that file first, as an editor would meanwhile.
 No rule fits: a candidate is wrong, a share is refused likewise, so that a script
 says what it means.
 """
@@ -96,6 +97,9 @@ class Worker:
                     os.kill(os.getppid(), signal.SIGINT)
                 if rule.get("kill"):
                     os.kill(os.getppid(), signal.SIGKILL)
+                if "append" in rule:
+                    with open(rule["append"], "a") as f:
+                        f.write("// typed meanwhile\n")
                 if "exit" in rule:
                     sys.exit(rule["exit"])
                 return rule
