@@ -202,7 +202,7 @@ int suggest_run(struct project *p, const struct options *o)
     }
   }
   talk_out(b.data, b.len);
-  if (!b.len && !t.environment)
+  if (!b.len && !t.environment && !p->n_failed)
     suggest_nothing(&t, o);
   kr_bytes_release(&b);
   int status = t.environment ? EXIT_NO_ENVIRONMENT : p->n_failed ? EXIT_PARTIAL : EXIT_DONE;

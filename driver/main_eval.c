@@ -358,6 +358,7 @@ int main(int argc, char **argv)
                                         {NULL, 0, NULL, 0}};
   struct options o = {.format = FORMAT_JSON};
   const char *evaluator = "auto", *cuda = NULL;
+  talk_guard();
   opterr = 0;
   for (int c; (c = getopt_long(argc, argv, "h", longs, NULL)) != -1;) {
     switch (c) {

@@ -108,6 +108,7 @@ int main(int argc, char **argv)
   struct options o;
   struct project p;
   struct kr_err err = {""};
+  talk_guard();
   if (options_parse(&o, argc, argv, &err)) {
     fprintf(stderr, "error: %s\nTry `kevin-rewrite --help`.\n", err.text);
     options_release(&o);

@@ -63,16 +63,50 @@ static bool project_has(const struct project *p, const struct kr_source *src)
   return false;
 }
 
+// The compiler's front end stops at a NUL byte in places and reads past it in others.
+static int project_is_text(const struct kr_source *src, struct kr_err *err)
+{
+  const char *nul = memchr(src->data, '\0', src->len);
+  unsigned line, col;
+  if (!nul)
+    return 0;
+  if (src->len >= 2 && (!memcmp(src->data, "\xff\xfe", 2) || !memcmp(src->data, "\xfe\xff", 2)))
+    return kr_err_set(err, "%s is UTF-16; only texts of single bytes, such as UTF-8, are read",
+                      src->path);
+  kr_source_place(src, (size_t)(nul - src->data), &line, &col);
+  return kr_err_set(err, "%s:%u:%u: a NUL byte; is it a source file?", src->path, line, col);
+}
+
+// Neither a `#line`, a diff nor a list of files can hold such a name.
+static bool path_has_control(const char *path)
+{
+  for (const char *s = path; *s; s++)
+    if ((unsigned char)*s < 0x20 || *s == 0x7f)
+      return true;
+  return false;
+}
+
 static void project_add(struct project *p, const char *path)
 {
   struct kr_err err = {""};
   struct input in = {0};
+  if (path_has_control(path)) {
+    kr_error("%s: names with control characters are not there yet", path);
+    p->n_failed++;
+    return;
+  }
   if (kr_source_read(&in.src, path, &err)) {
     kr_error("%s", err.text);
     // A word that was meant as a mode: `kevin-rewrite in-place a.cu`.
     if (!strcmp(path, "in-place") || !strcmp(path, "check") || !strcmp(path, "list"))
       kr_note("did you mean --%s?", path);
     p->n_failed++;
+    return;
+  }
+  if (project_is_text(&in.src, &err)) {
+    kr_error("%s", err.text);
+    p->n_failed++;
+    kr_source_release(&in.src);
     return;
   }
   if (project_has(p, &in.src)) {

@@ -553,7 +553,7 @@ static int run_unmarked(struct run *r)
   struct tasks all;
   size_t failed = r->tasks.n_failed;
   tasks_collect(&all, r->project, r->options, true);
-  if (all.environment)
+  if (all.environment || r->project->n_failed)
     talk_say("no marked kernel");
   else if (!all.n_kernels)
     talk_say("no kernels found; those in an included file are found by naming that file");

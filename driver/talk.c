@@ -1,6 +1,7 @@
 #include "talk.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -81,6 +82,17 @@ static void talk_sink(enum kr_log_level level, const char *stage, const char *te
   kr_bytes_release(&b);
 }
 
+// A descriptor that is closed at the start would be given to the next file that is
+// opened, and what is meant for the user would be written into it. Reading end and
+// writing end are the wrong way round on purpose: a use fails as it would have.
+void talk_guard(void)
+{
+  static const int modes[] = {O_WRONLY, O_RDONLY, O_WRONLY};
+  for (int fd = 0; fd < 3; fd++)
+    if (fcntl(fd, F_GETFD) < 0 && errno == EBADF && open("/dev/null", modes[fd]) != fd)
+      _exit(EXIT_NO_ENVIRONMENT);
+}
+
 void talk_start(const struct options *o)
 {
   talk.verbose = o->verbose;
@@ -110,14 +122,17 @@ void talk_diags(const struct kr_diags *diags, const struct kr_source *src)
   for (size_t i = 0; i < diags->n; i++)
     sorted[i] = &diags->items[i];
   qsort(sorted, diags->n, sizeof *sorted, diag_order);
-  struct kr_bytes b;
-  kr_bytes_init(&b, 1 << 20);
+  struct kr_bytes raw, b;
+  kr_bytes_init(&raw, 1 << 20);
+  kr_bytes_init(&b, 4 << 20);
   talk_clear_line();
   for (size_t i = 0; i < diags->n; i++) {
     if (talk.verbose < 0 && sorted[i]->severity != KR_SEV_ERROR)
       continue;
+    kr_bytes_reset(&raw);
     kr_bytes_reset(&b);
-    kr_diag_format(sorted[i], src, &b);
+    kr_diag_format(sorted[i], src, &raw);
+    talk_escape(&b, raw.data, raw.len, true);
     // Bold place, coloured word, plain text: as clang does.
     char *sev = talk.color_err ? strstr(b.data, ": error: ") : NULL;
     if (talk.color_err && !sev)
@@ -131,6 +146,7 @@ void talk_diags(const struct kr_diags *diags, const struct kr_source *src)
     else
       fputs(b.data, stderr);
   }
+  kr_bytes_release(&raw);
   kr_bytes_release(&b);
   free(sorted);
 }

@@ -11,6 +11,8 @@
 // through talk_out(). Used by main()s; libraries go through base/log.h.
 
 // Installs the log sink. `o` is borrowed for the life of the process.
+// To be called first of all: makes sure that 0, 1 and 2 are no file of ours.
+void talk_guard(void);
 void talk_start(const struct options *o);
 
 // Appends `len` bytes of foreign text (a model's, a compiler's, a file name)

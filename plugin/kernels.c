@@ -17,7 +17,7 @@ struct kernels_find {
   struct kr_unit *u;
   CXCursor *cursors, *linkage; // `extern "C"` directly around it, or null
   size_t n, cap, cap_linkage, n_linkage;
-  CXCursor inside;
+  const struct kr_diags *diags;
 };
 
 static int kernels_visit(void *arg, CXCursor cursor, CXCursor parent)
@@ -118,18 +118,30 @@ static bool kernels_plain(const struct tu *tu, CXSourceLocation at, size_t *offs
          *offset < tu->src.len;
 }
 
-// The `macro (NAME, line N)` part of a refusal.
-static char *kernels_macro_name(struct tu *tu, size_t offset)
+// Why `what` of a kernel is not in the text at `offset`, where the AST has it: a
+// macro, an error that cut the parse short, or a spelling that is not followed.
+static char *kernels_lost(const struct kernels_find *f, size_t offset,
+                          const struct kr_pkernel *k, const char *what)
 {
-  CXCursor use = macros_expansion_at(macros_of(tu), offset);
-  if (clang_Cursor_isNull(use))
-    return kr_xstrdup("a macro");
+  struct tu *tu = f->tu;
   unsigned line, col;
-  kr_source_place(&tu->src, offset, &line, &col);
-  char *name = tu_take(clang_getCursorSpelling(use));
-  char *text = kr_xasprintf("a macro (%s, line %u)", name, line);
-  free(name);
-  return text;
+  CXCursor use = macros_expansion_at(macros_of(tu), offset);
+  if (!clang_Cursor_isNull(use)) {
+    kr_source_place(&tu->src, offset, &line, &col);
+    char *name = tu_take(clang_getCursorSpelling(use));
+    char *text = kr_xasprintf("%s comes from a macro (%s, line %u)", what, name, line);
+    free(name);
+    return text;
+  }
+  for (size_t i = 0; i < f->diags->n; i++) {
+    const struct kr_diag *d = &f->diags->items[i];
+    if (d->severity != KR_SEV_ERROR || d->offset < k->at.offset ||
+        d->offset > k->at.offset + k->at.length)
+      continue;
+    kr_source_place(&tu->src, d->offset, &line, &col);
+    return kr_xasprintf("%s is not found, because line %u does not parse (%s)", what, line, d->text);
+  }
+  return kr_xasprintf("%s is written in a way that is not there yet", what);
 }
 
 static void kernels_refuse(struct kr_pkernel *k, struct kr_span at, char *why)
@@ -209,9 +221,7 @@ static void kernels_spans(struct kernels_find *f, CXCursor cursor, const struct 
   size_t name_len = strlen(k->name);
   if (!kernels_plain(tu, clang_getCursorLocation(cursor), &name) ||
       strncmp(text + name, k->name, name_len)) {
-    char *macro = kernels_macro_name(tu, name);
-    kernels_refuse(k, (struct kr_span){name, 0}, kr_xasprintf("its name comes from %s", macro));
-    free(macro);
+    kernels_refuse(k, (struct kr_span){name, 0}, kernels_lost(f, name, k, "its name"));
     return;
   }
   k->name_at = (struct kr_span){name, name_len};
@@ -233,11 +243,9 @@ static void kernels_spans(struct kernels_find *f, CXCursor cursor, const struct 
   first = first && clang_Cursor_isNull(macros_expansion_at(macros_of(tu), open));
   if (!first || !last || close <= open) {
     size_t at = first ? (close ? close - 1 : 0) : open;
-    char *macro = kernels_macro_name(tu, at);
     kernels_refuse(k, (struct kr_span){at, 0},
-                   kr_xasprintf("its body's %s brace comes from %s", first ? "last" : "first",
-                                macro));
-    free(macro);
+                   kernels_lost(f, at, k,
+                                first ? "its body's last brace" : "its body's first brace"));
     return;
   }
   k->body_at = (struct kr_span){open, close - open};
@@ -274,7 +282,8 @@ static void kernels_spans(struct kernels_find *f, CXCursor cursor, const struct 
     k->params_at = (struct kr_span){toks[from].offset, toks[i].offset + 1 - toks[from].offset};
   else
     kernels_refuse(k, (struct kr_span){name, name_len},
-                   kr_xstrdup("its parameter list comes from a macro"));
+                   kernels_lost(f, from < n ? toks[from].offset : name, k,
+                                "its parameter list"));
 }
 
 // --- names ---
@@ -329,6 +338,9 @@ static void kernels_params(struct kernels_find *f, CXCursor cursor, struct kr_pk
     CXCursor arg = clang_Cursor_getArgument(cursor, (unsigned)i);
     struct kr_pparam *p = &k->params[i];
     CXType type = clang_getCursorType(arg);
+    // `float x[4]` is a pointer; the function's own type has it as one.
+    if (clang_getArrayElementType(type).kind != CXType_Invalid)
+      type = clang_getArgType(clang_getCanonicalType(clang_getCursorType(cursor)), (unsigned)i);
     p->name = tu_take(clang_getCursorSpelling(arg));
     p->type_name = tu_take(clang_getTypeSpelling(type));
     types_param(type, &p->type, k);
@@ -462,7 +474,7 @@ void unit_make(struct tu *tu, struct kr_unit *u, CXCursor **cursors)
   struct kr_diags diags = {NULL, 0, 0, 0};
   tu_diags(tu, &diags);
 
-  struct kernels_find f = {.tu = tu, .u = u};
+  struct kernels_find f = {.tu = tu, .u = u, .diags = &diags};
   tu_visit(clang_getTranslationUnitCursor(tu->unit), kernels_visit, &f);
   size_t n;
   struct kr_token *toks = kr_lex_all(tu->src.data, tu->src.len, false, &n);

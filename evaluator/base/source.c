@@ -212,6 +212,17 @@ static void diag_add_escaped(struct kr_bytes *out, const char *s, size_t len)
   }
 }
 
+// A line that is longer is shown around the place alone.
+enum { DIAG_LINE_MAX = 200, DIAG_LINE_LEFT = 80 };
+
+// The first byte from `at` on that does not lie inside a UTF-8 character.
+static size_t diag_character(const struct kr_source *src, size_t at, size_t end)
+{
+  while (at < end && ((unsigned char)src->data[at] & 0xc0) == 0x80)
+    at++;
+  return at;
+}
+
 void kr_diag_format(const struct kr_diag *diag, const struct kr_source *src, struct kr_bytes *out)
 {
   static const char *const names[] = {
@@ -229,9 +240,22 @@ void kr_diag_format(const struct kr_diag *diag, const struct kr_source *src, str
   diag_add_escaped(out, diag->text, strlen(diag->text));
   size_t begin, end;
   kr_source_line(src, line, &begin, &end);
-  kr_bytes_adds(out, "\n  ");
+  bool cut_left = false, cut_right = false;
+  if (end - begin > DIAG_LINE_MAX) {
+    size_t from = diag->offset - begin > DIAG_LINE_LEFT ? diag->offset - DIAG_LINE_LEFT : begin;
+    from = diag_character(src, from, end);
+    cut_left = from > begin;
+    begin = from;
+    if (end - begin > DIAG_LINE_MAX) {
+      end = diag_character(src, begin + DIAG_LINE_MAX, end);
+      cut_right = true;
+    }
+  }
+  kr_bytes_adds(out, cut_left ? "\n  ..." : "\n  ");
   diag_add_escaped(out, src->data + begin, end - begin);
-  kr_bytes_adds(out, "\n  ");
+  kr_bytes_adds(out, cut_right ? "...\n  " : "\n  ");
+  const char *margin = cut_left ? "   " : "";
+  kr_bytes_adds(out, margin);
   for (size_t i = begin; i < diag->offset && i < end; i++) {
     unsigned char c = (unsigned char)src->data[i];
     if ((c & 0xc0) == 0x80) // inside a UTF-8 character
@@ -243,7 +267,7 @@ void kr_diag_format(const struct kr_diag *diag, const struct kr_source *src, str
     kr_bytes_addc(out, '~');
   kr_bytes_addc(out, '\n');
   if (diag->fix) {
-    kr_bytes_adds(out, "  ");
+    kr_bytes_addf(out, "  %s", margin);
     for (size_t i = begin; i < diag->offset && i < end; i++)
       kr_bytes_addc(out, src->data[i] == '\t' ? '\t' : ' ');
     diag_add_escaped(out, diag->fix, strlen(diag->fix));

@@ -43,3 +43,8 @@ __global__ void structs(View v, float4 q, Bits b, Derived d, Either e) {}
 // CHECK: type float * size=8 align=8 0:ptr(float)
 // CHECK: type Node size=16 align=8 next@0:ptr(Node) v@8:i64
 __global__ void pointers(const float *__restrict__ x, void *p, float *const *pp, Node *n) {}
+
+// CHECK-LABEL: kernel arrays(
+// CHECK: param x (float *) = float * size=8 align=8 0:ptr(float)
+// CHECK: param y (const int *) = const int * size=8 align=8 0:ptr(const int)
+__global__ void arrays(float x[], const int y[4]) {}

@@ -21,7 +21,7 @@ __global__ void NAMED(foo)(float *x) { x[0] = 1; }
 // CHECK-NEXT:   refused [[@LINE-2]]:17: its name comes from a macro (NAMED, line [[@LINE-2]])
 __global__ void params PARAMS { x[0] = 1; }
 // CHECK: kernel params(float *) at [[@LINE-1]]:1
-// CHECK-NEXT:   refused [[@LINE-2]]:17: its parameter list comes from a macro
+// CHECK-NEXT:   refused [[@LINE-2]]:17: its parameter list comes from a macro (PARAMS, line [[@LINE-2]])
 WHOLE(whole)
 // CHECK: kernel whole(float *) at [[@LINE-1]]:1
 // CHECK-NEXT:   refused [[@LINE-2]]:7: its name comes from a macro (WHOLE, line [[@LINE-2]])
@@ -105,3 +105,16 @@ __global__ void for_architectures(int *x) {
   x[0] = 2;
 #endif
 }
+__global__ void trying(int *x) try { x[0] = 1; } catch (...) {}
+// CHECK: kernel trying(int *) at [[@LINE-1]]:1
+// CHECK-NEXT:   refused [[@LINE-2]]:1: its body's first brace is not found, because line [[@LINE-2]] does not parse (cannot use 'try' in __global__ function)
+__global__ void digraphs(int *x) <% x[0] = 1; %>
+// CHECK: kernel digraphs(int *) at [[@LINE-1]]:1
+// CHECK-NEXT:   refused [[@LINE-2]]:34: its body's first brace is written in a way that is not there yet
+__global__ void (bracketed)(int *x) { x[0] = 1; }
+// CHECK: kernel bracketed(int *) at [[@LINE-1]]:1
+// CHECK-NEXT:   refused [[@LINE-2]]:18: its parameter list is written in a way that is not there yet
+__global__ void never_closed(int *x) {
+// CHECK: kernel never_closed(int *) at [[@LINE-1]]:1
+// CHECK-NEXT:   refused [[@LINE+1]]:11: its body's last brace is not found, because line [[@LINE+1]] does not parse (expected '}')
+  x[0] = 1;
