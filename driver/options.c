@@ -13,7 +13,6 @@ enum option_id {
   OPT_DRY_RUN = 'n',
   OPT_IN_PLACE = 'i',
   OPT_BUILD_DIR = 'p',
-  OPT_JOBS = 'j',
   OPT_VERBOSE = 'v',
   OPT_QUIET = 'q',
   OPT_HELP = 'h',
@@ -91,7 +90,6 @@ static const struct option_row {
     {OPT_FORMAT, "format", "FORMAT", "text or json, on standard output"},
     {OPT_COLOR, "color", "WHEN", "auto, always or never"},
     {OPT_PROGRESS, "progress", "WHEN", "auto, always or never"},
-    {OPT_JOBS, "jobs", "N", "files parsed at a time; default 1"},
     {OPT_VERBOSE, "verbose", NULL, "say more: commands, flags, times; twice: prompts"},
     {OPT_QUIET, "quiet", NULL, "errors only"},
     {OPT_DEBUG, "debug", "LIST", "of extract, compile, verify, time, model, cache, all"},
@@ -305,11 +303,6 @@ static int option_take(struct options *o, int id, const char *name, const char *
       return -1;
     *(id == OPT_COLOR ? &o->color : &o->progress) = (enum when)choice;
     return 0;
-  case OPT_JOBS:
-    if (option_unsigned(name, arg, 256, &v, err))
-      return -1;
-    o->jobs = v ? (unsigned)v : 1;
-    return 0;
   case OPT_VERBOSE:
     o->verbose = o->verbose < 0 ? 1 : o->verbose + 1;
     return 0;
@@ -355,7 +348,7 @@ static bool options_find_word(int argc, char **argv, const char *a, const char *
 
 int options_parse(struct options *o, int argc, char **argv, struct kr_err *err)
 {
-  *o = (struct options){.trajectories = 4, .turns = 4, .jobs = 1};
+  *o = (struct options){.trajectories = 4, .turns = 4};
   if (options_find_word(argc, argv, "--help", "-h")) {
     o->mode = MODE_HELP;
     return 0;

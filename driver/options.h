@@ -49,7 +49,6 @@ struct options {
   const char *kernel; // glob
   bool again, allow_dirty, allow_network, force;
   double min_speedup; // 0: the marker's
-  unsigned jobs;
   enum format format;
   enum when color, progress;
   int verbose; // -1 with -q
