@@ -28,6 +28,19 @@ void outcome_fail(struct outcome *out, enum outcome_state state, const char *why
   out->why = kr_xstrdup(why);
 }
 
+struct kr_rewrite outcome_rewrite(const struct outcome *out, const char *const *provenance)
+{
+  const struct task *t = out->task;
+  const struct kr_candidate *winner = &out->refined.turns[out->winner].variant.candidate;
+  return (struct kr_rewrite){.source = &t->in->src,
+                             .kernel = t->kernel,
+                             .marker = t->marker,
+                             .contract = &t->contract,
+                             .code = winner->code,
+                             .geometry = winner->has_geometry ? &winner->geometry : NULL,
+                             .provenance = provenance};
+}
+
 static const char *outcome_word(const struct outcome *out)
 {
   static const char *const words[] = {

@@ -1,6 +1,7 @@
 #ifndef KR_DRIVER_OUTCOME_H
 #define KR_DRIVER_OUTCOME_H
 
+#include "../rewriter/rewriter.h"
 #include "results.h"
 #include "refine.h"
 #include "tasks.h"
@@ -35,6 +36,9 @@ struct outcome {
 void outcome_init(struct outcome *out, const struct task *task);
 void outcome_release(struct outcome *out);
 void outcome_fail(struct outcome *out, enum outcome_state state, const char *why);
+
+// How the winner goes into its source, below these lines. Borrows from both.
+struct kr_rewrite outcome_rewrite(const struct outcome *out, const char *const *provenance);
 
 // One line: "src/saxpy.cu:21: saxpy: rewritten, 1.26x [1.25, 1.27] on NVIDIA H200 sm_90".
 void outcome_line(const struct outcome *out, bool written, struct kr_bytes *b);

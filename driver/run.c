@@ -402,20 +402,11 @@ static void run_kernel(struct run *r, struct outcome *out)
 static void run_show_checked(struct run *r, struct outcome *out)
 {
   const struct task *t = out->task;
-  const struct refine_turn *turn = &out->refined.turns[out->winner];
   struct kr_edits edits = {0};
   struct kr_bytes patched, diff;
   struct kr_err err = {""};
   static const char *const none[] = {NULL};
-  struct kr_rewrite rewrite = {.source = &t->in->src,
-                               .kernel = t->kernel,
-                               .marker = t->marker,
-                               .contract = &t->contract,
-                               .code = turn->variant.candidate.code,
-                               .geometry = turn->variant.candidate.has_geometry
-                                               ? &turn->variant.candidate.geometry
-                                               : NULL,
-                               .provenance = none};
+  struct kr_rewrite rewrite = outcome_rewrite(out, none);
   kr_bytes_init(&patched, KR_SOURCE_MAX);
   kr_bytes_init(&diff, KR_BYTES_DEFAULT_MAX);
   if (kr_rewrite_edits(&rewrite, &edits, &err) || kr_edits_finish(&edits, &err) ||

@@ -71,21 +71,12 @@ static int outcome_edits(const struct outcome *out, struct kr_hash body, struct 
                          struct kr_err *err)
 {
   const struct task *t = out->task;
-  const struct refine_turn *turn = &out->refined.turns[out->winner];
   struct kr_provenance p;
   unsigned line, col;
   provenance_of(out, body, &p);
   kr_source_place(&t->in->src, t->kernel->at.offset, &line, &col);
   char **lines = kr_provenance_lines(&p, PROVENANCE_COLUMNS - PROVENANCE_CARRIER - (col - 1));
-  struct kr_rewrite r = {.source = &t->in->src,
-                         .kernel = t->kernel,
-                         .marker = t->marker,
-                         .contract = &t->contract,
-                         .code = turn->variant.candidate.code,
-                         .geometry = turn->variant.candidate.has_geometry
-                                         ? &turn->variant.candidate.geometry
-                                         : NULL,
-                         .provenance = (const char *const *)lines};
+  struct kr_rewrite r = outcome_rewrite(out, (const char *const *)lines);
   int rc = kr_rewrite_edits(&r, edits, err);
   if (!rc)
     rc = kr_edits_finish(edits, err);
