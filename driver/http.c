@@ -8,6 +8,7 @@
 #include <string.h>
 #include <strings.h>
 
+#include "../evaluator/base/clock.h"
 #include "../evaluator/base/mem.h"
 #include "redact.h"
 
@@ -32,13 +33,6 @@ static pthread_once_t http_once = PTHREAD_ONCE_INIT;
 static void http_start(void)
 {
   curl_global_init(CURL_GLOBAL_DEFAULT);
-}
-
-static int64_t http_now_ms(void)
-{
-  struct timespec ts;
-  clock_gettime(CLOCK_MONOTONIC, &ts);
-  return (int64_t)ts.tv_sec * 1000 + ts.tv_nsec / 1000000;
 }
 
 struct http *http_new(void)
@@ -260,7 +254,7 @@ static size_t transfer_header(char *line, size_t size, size_t n, void *arg)
 {
   struct transfer *t = arg;
   size_t len = size * n;
-  t->last_byte_ms = http_now_ms();
+  t->last_byte_ms = (int64_t)kr_now_ms();
   t->header_bytes += len;
   if (t->header_bytes > HTTP_MAX_HEADERS) {
     t->out->failure = HTTP_TOO_BIG;
@@ -294,7 +288,7 @@ static size_t transfer_data(char *data, size_t size, size_t n, void *arg)
   struct transfer *t = arg;
   size_t len = size * n;
   size_t max = t->req->max_bytes ? t->req->max_bytes : HTTP_MAX_BYTES;
-  t->last_byte_ms = http_now_ms();
+  t->last_byte_ms = (int64_t)kr_now_ms();
   if (len > max - t->out->received) {
     t->out->failure = HTTP_TOO_BIG;
     kr_err_set(&t->err, "%s sent more than %zu MiB in one reply", t->host, max >> 20);
@@ -374,7 +368,7 @@ static int http_drive(struct http *h, struct transfer *t, struct kr_err *err)
   const struct http_request *req = t->req;
   int64_t idle = req->idle_ms ? req->idle_ms : 60000;
   int64_t total = req->total_ms ? req->total_ms : 30 * 60 * 1000;
-  int64_t begin = http_now_ms();
+  int64_t begin = (int64_t)kr_now_ms();
   t->last_byte_ms = begin;
   curl_off_t sent = 0;
   for (;;) {
@@ -400,7 +394,7 @@ static int http_drive(struct http *h, struct transfer *t, struct kr_err *err)
       t->out->failure = HTTP_INTERRUPTED;
       return kr_err_set(err, "%s: interrupted", t->host);
     }
-    int64_t now = http_now_ms();
+    int64_t now = (int64_t)kr_now_ms();
     // A long request on a slow line is not silence.
     curl_off_t up = 0;
     curl_easy_getinfo(t->easy, CURLINFO_SIZE_UPLOAD_T, &up);

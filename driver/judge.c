@@ -2,8 +2,8 @@
 
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
+#include "../evaluator/base/clock.h"
 #include "../evaluator/base/log.h"
 #include "../evaluator/base/mem.h"
 #include "../rewriter/rewriter.h"
@@ -94,13 +94,6 @@ static void judge_environment(struct kr_verdict *v, enum kr_stage stage, const c
   v->log = kr_xstrdup(why);
 }
 
-static double judge_now_ms(void)
-{
-  struct timespec t;
-  clock_gettime(CLOCK_MONOTONIC, &t);
-  return 1e3 * (double)t.tv_sec + 1e-6 * (double)t.tv_nsec;
-}
-
 // The fact screen. Returns 0, or -1 when the parser broke, which refuses the
 // candidate as well: it fails closed.
 static int judge_facts(struct judge *j, const struct kr_screen_input *in, struct kr_screen *screen,
@@ -135,12 +128,12 @@ int judge_candidate(void *arg, const struct kr_candidate *cand, unsigned number,
   if (rc)
     return -1;
   struct kr_err parser_err = {""};
-  double start = judge_now_ms();
+  double start = kr_now_ms();
   int facts = judge_facts(j, &in, &screen, &parser_err);
-  double facts_ms = judge_now_ms() - start;
+  double facts_ms = kr_now_ms() - start;
   rc = kr_worker_judge_end(j->worker, v, err);
   kr_debug("time", "facts %.1f ms, worker %.1f ms (compile %.1f, check %.1f, time %.1f), both %.1f ms",
-           facts_ms, v->wall_ms, v->compile_ms, v->check_ms, v->time_ms, judge_now_ms() - start);
+           facts_ms, v->wall_ms, v->compile_ms, v->check_ms, v->time_ms, kr_now_ms() - start);
   // A text that kills the parser mostly kills the compiler as well, which has then
   // said what is to be said.
   if (facts && (v->status == KR_STATUS_OK || rc))

@@ -2,8 +2,8 @@
 
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
+#include "../evaluator/base/clock.h"
 #include "../evaluator/base/mem.h"
 #include "redact.h"
 #include "utf8.h"
@@ -68,13 +68,10 @@ out:
 int model_complete(struct model *m, const struct model_request *req, struct model_reply *reply,
                    struct kr_err *err)
 {
-  struct timespec begin, end;
   memset(reply, 0, sizeof *reply);
-  clock_gettime(CLOCK_MONOTONIC, &begin);
+  double begin = kr_now_ms();
   int rc = m->kind->complete(m->self, req, reply, err);
-  clock_gettime(CLOCK_MONOTONIC, &end);
-  reply->wall_ms = (double)(end.tv_sec - begin.tv_sec) * 1e3 +
-                   (double)(end.tv_nsec - begin.tv_nsec) / 1e6;
+  reply->wall_ms = kr_now_ms() - begin;
   if (rc)
     redact_err(err);
   return rc;

@@ -14,6 +14,7 @@
 
 #include <cjson/cJSON.h>
 
+#include "../evaluator/base/clock.h"
 #include "../evaluator/base/log.h"
 #include "../evaluator/base/mem.h"
 #include "http.h"
@@ -48,13 +49,6 @@ struct openai_stream {
   enum model_failure failure; // of an answer that came
   bool again;                 // and may be better next time
 };
-
-static int64_t openai_now_ms(void)
-{
-  struct timespec ts;
-  clock_gettime(CLOCK_MONOTONIC, &ts);
-  return (int64_t)ts.tv_sec * 1000 + ts.tv_nsec / 1000000;
-}
 
 // --- the key and the address ---
 
@@ -198,7 +192,7 @@ int model_openai_open(const char *name, const struct model_options *options, voi
     m->options.idle_ms = 60000;
   if (!m->options.keepalive_ms)
     m->options.keepalive_ms = 5 * m->options.idle_ms;
-  m->jitter = (uint64_t)openai_now_ms() * 2654435761u ^ (uint64_t)getpid() << 32;
+  m->jitter = (uint64_t)kr_now_ms() * 2654435761u ^ (uint64_t)getpid() << 32;
   if (openai_key(m, options->api_key_file, err))
     goto out;
   if (http_url_join(openai_base(options), "chat/completions", &m->url, &m->host, err))
@@ -374,7 +368,7 @@ static int openai_event(void *arg, const char *name, const char *data, size_t le
 {
   struct openai_stream *s = arg;
   (void)name;
-  s->last_event_ms = openai_now_ms();
+  s->last_event_ms = (int64_t)kr_now_ms();
   if (s->done)
     return 0;
   if (len == 6 && !memcmp(data, "[DONE]", 6)) {
@@ -421,7 +415,7 @@ static int openai_data(void *arg, const char *content_type, const char *data, si
     return -1;
   }
   // Keep-alive comments count as life for the connection, not for the reply.
-  int64_t quiet = openai_now_ms() - s->last_event_ms;
+  int64_t quiet = (int64_t)kr_now_ms() - s->last_event_ms;
   if (quiet >= s->m->options.keepalive_ms) {
     s->failure = MODEL_UNREACHABLE;
     return kr_err_set(err, "%s sent nothing but keep-alives for %g s", s->m->host,
@@ -541,7 +535,7 @@ static int openai_try(struct openai *m, const char *body, struct model_reply *re
   size_t n_headers = 3;
   if (m->bearer)
     headers[n_headers++] = (struct http_header){"Authorization", m->bearer, true};
-  struct openai_stream s = {.m = m, .reply = reply, .last_event_ms = openai_now_ms()};
+  struct openai_stream s = {.m = m, .reply = reply, .last_event_ms = (int64_t)kr_now_ms()};
   sse_init(&s.sse, SSE_MAX_LINE, openai_event, &s);
   kr_bytes_init(&s.text, OPENAI_MAX_REPLY);
   kr_bytes_init(&s.document, 2 * OPENAI_MAX_REPLY);
@@ -621,8 +615,8 @@ static int64_t openai_pause_ms(struct openai *m, unsigned tries, int64_t retry_a
 
 static bool openai_sleep(const struct openai *m, int64_t ms)
 {
-  int64_t end = openai_now_ms() + ms;
-  for (int64_t now; (now = openai_now_ms()) < end;) {
+  int64_t end = (int64_t)kr_now_ms() + ms;
+  for (int64_t now; (now = (int64_t)kr_now_ms()) < end;) {
     if (m->options.stop && *m->options.stop)
       return false;
     int64_t part = end - now < 50 ? end - now : 50;

@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "../evaluator/base/mem.h"
+#include "../evaluator/base/parts.h"
 #include "spawn.h"
 
 // The compiler runs under `env -i`, so that neither keys nor variables that
@@ -37,12 +38,6 @@ static void args_release(struct prove_args *a)
   *a = (struct prove_args){0};
 }
 
-static bool is_program(const char *path)
-{
-  struct stat st;
-  return path[0] == '/' && !stat(path, &st) && S_ISREG(st.st_mode) && !access(path, X_OK);
-}
-
 // A program in the absolute folders of PATH; the caller frees it.
 static char *on_path(const char *name)
 {
@@ -50,7 +45,7 @@ static char *on_path(const char *name)
   for (const char *p = path; p && *p;) {
     size_t n = strcspn(p, ":");
     char *full = kr_xasprintf("%.*s/%s", (int)n, p, name);
-    if (is_program(full))
+    if (full[0] == '/' && kr_is_program(full))
       return full;
     free(full);
     p += n + (p[n] == ':');
@@ -62,40 +57,17 @@ static char *find_nvcc(const char *cuda_path)
 {
   if (cuda_path) {
     char *full = kr_xasprintf("%s/bin/nvcc", cuda_path);
-    if (is_program(full))
+    if (kr_is_program(full))
       return full;
     free(full);
   }
   return on_path("nvcc");
 }
 
-// Our headers for a machine without a toolkit: as installed, PREFIX/bin and
-// PREFIX/share/kevin-rewrite/include, else where they were built from.
-static char *find_headers(void)
-{
-  char self[4096];
-  ssize_t n = readlink("/proc/self/exe", self, sizeof self - 1);
-  self[n > 0 ? n : 0] = '\0';
-  char *slash = strrchr(self, '/');
-  struct stat st;
-  if (slash) {
-    *slash = '\0';
-    char *dir = kr_xasprintf("%s/../share/kevin-rewrite/include", self);
-    if (!stat(dir, &st) && S_ISDIR(st.st_mode))
-      return dir;
-    free(dir);
-  }
-#ifdef KR_HEADERS_DIR
-  if (!stat(KR_HEADERS_DIR, &st) && S_ISDIR(st.st_mode))
-    return kr_xstrdup(KR_HEADERS_DIR);
-#endif
-  return NULL;
-}
-
 static char *find_clang(void)
 {
 #ifdef KR_CLANG_PROGRAM
-  if (is_program(KR_CLANG_PROGRAM))
+  if (kr_is_program(KR_CLANG_PROGRAM))
     return kr_xstrdup(KR_CLANG_PROGRAM);
 #endif
   char *clang = on_path("clang-19");
@@ -214,7 +186,7 @@ static void clang_args(struct prove_args *a, const char *clang, const char *cons
     args_add(a, kr_xstrdup("-std=c++17"));
   args_add(a, kr_xasprintf("--cuda-gpu-arch=%s", arch ? arch : "sm_90"));
   args_add(a, kr_xasprintf("-iquote%s", user_folder));
-  char *headers = find_headers();
+  char *headers = kr_part_headers();
   if (headers) {
     args_add(a, kr_xasprintf("-isystem%s", headers));
     args_add(a, kr_xstrdup("-include"));

@@ -2,8 +2,8 @@
 
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
+#include "../evaluator/base/clock.h"
 #include "../evaluator/base/mem.h"
 #include "feedback.h"
 
@@ -21,21 +21,6 @@ static unsigned refine_trajectories(const struct refine_options *o)
 static unsigned refine_turns(const struct refine_options *o)
 {
   return o->turns ? o->turns : REFINE_DEFAULT;
-}
-
-unsigned refine_calls(const struct refine_options *o)
-{
-  unsigned long long all = (unsigned long long)refine_trajectories(o) * refine_turns(o);
-  if (all > o->max_calls)
-    return o->max_calls;
-  return all > 1u << 30 ? 1u << 30 : (unsigned)all;
-}
-
-static double refine_now_ms(void)
-{
-  struct timespec ts;
-  clock_gettime(CLOCK_MONOTONIC, &ts);
-  return (double)ts.tv_sec * 1e3 + (double)ts.tv_nsec / 1e6;
 }
 
 double refine_score(const struct kr_verdict *v)
@@ -166,7 +151,7 @@ static int refine_turn_run(const struct refine *r, struct refine_result *result,
   t.tokens_in = reply.tokens_in;
   t.tokens_out = reply.tokens_out;
   t.model_ms = reply.wall_ms;
-  double begin = refine_now_ms();
+  double begin = kr_now_ms();
   if (variant_parse(reply.text, reply.len, reply.truncated, &r->task.contract->geometry,
                     &t.variant)) {
     verdict_of_parser(&t.verdict, t.variant.why);
@@ -185,7 +170,7 @@ static int refine_turn_run(const struct refine *r, struct refine_result *result,
   }
   if (!told.len)
     feedback_tell(&t.variant, &t.verdict, r->task.reference, r->task.facts, &told);
-  t.judge_ms = refine_now_ms() - begin;
+  t.judge_ms = kr_now_ms() - begin;
   t.score = refine_score(&t.verdict);
   t.told = kr_bytes_take(&told);
   KR_GROW(result->turns, result->n, result->cap);

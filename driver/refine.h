@@ -101,7 +101,5 @@ void refine_result_release(struct refine_result *result);
 
 // The score of a verdict.
 double refine_score(const struct kr_verdict *v);
-// The most replies that a run may ask for, for the line before spending.
-unsigned refine_calls(const struct refine_options *options);
 
 #endif

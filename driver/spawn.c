@@ -2,14 +2,15 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
 
+#include "../evaluator/base/clock.h"
 #include "../evaluator/base/log.h"
 #include "../evaluator/base/mem.h"
 
@@ -21,14 +22,6 @@ static void spawn_say(const char *const *argv)
     kr_bytes_addf(&line, "%s%s", i ? " " : "", argv[i]);
   kr_debug("compile", "%s", line.data);
   kr_bytes_release(&line);
-}
-
-static long spawn_left(const struct timespec *start, unsigned timeout_ms)
-{
-  struct timespec now;
-  clock_gettime(CLOCK_MONOTONIC, &now);
-  long passed = (now.tv_sec - start->tv_sec) * 1000 + (now.tv_nsec - start->tv_nsec) / 1000000;
-  return (long)timeout_ms - passed;
 }
 
 // The user's environment without what looks like a key: git and compilers need
@@ -72,10 +65,9 @@ int spawn_run(const char *const *argv, const char *dir, unsigned timeout_ms, str
   int rc = -1, status = 0;
   int pipes[2][2] = {{-1, -1}, {-1, -1}};
   pid_t pid = -1;
-  struct timespec start;
   char **env = spawn_environment();
   spawn_say(argv);
-  clock_gettime(CLOCK_MONOTONIC, &start);
+  double end_ms = kr_now_ms() + timeout_ms;
   if (pipe2(pipes[0], O_CLOEXEC) || pipe2(pipes[1], O_CLOEXEC)) {
     kr_err_errno(err, "cannot make a pipe for %s", argv[0]);
     goto end;
@@ -94,8 +86,8 @@ int spawn_run(const char *const *argv, const char *dir, unsigned timeout_ms, str
   struct kr_bytes *sinks[2] = {out, errs};
   struct pollfd fds[2] = {{pipes[0][0], POLLIN, 0}, {pipes[1][0], POLLIN, 0}};
   while (fds[0].fd >= 0 || fds[1].fd >= 0) {
-    long left = spawn_left(&start, timeout_ms);
-    int n = left > 0 ? poll(fds, 2, (int)left) : 0;
+    double left = end_ms - kr_now_ms();
+    int n = left > 0 ? poll(fds, 2, left < INT_MAX ? (int)left + 1 : INT_MAX) : 0;
     if (n < 0 && errno == EINTR)
       continue;
     if (n <= 0) {

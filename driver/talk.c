@@ -7,9 +7,9 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
-#include <time.h>
 #include <unistd.h>
 
+#include "../evaluator/base/clock.h"
 #include "../evaluator/base/log.h"
 #include "../evaluator/base/mem.h"
 #include "exit.h"
@@ -19,7 +19,7 @@ static struct {
   int verbose;
   bool color_err, color_out, progress;
   bool line_shown;
-  struct timespec last;
+  double last_ms;
 } talk;
 
 static bool talk_color(enum when when, int fd)
@@ -165,12 +165,10 @@ void talk_progress(const char *fmt, ...)
 {
   if (!talk.progress)
     return;
-  struct timespec now;
-  clock_gettime(CLOCK_MONOTONIC, &now);
-  double since = (double)(now.tv_sec - talk.last.tv_sec) + 1e-9 * (double)(now.tv_nsec - talk.last.tv_nsec);
-  if (talk.line_shown && since < 0.1)
+  double now = kr_now_ms();
+  if (talk.line_shown && now - talk.last_ms < 100)
     return;
-  talk.last = now;
+  talk.last_ms = now;
   char text[1024];
   va_list ap;
   va_start(ap, fmt);

@@ -15,8 +15,6 @@ struct kr_dataset; // an instance with its pristine contents resident
 struct kr_backend_options {
   int device;             // ordinal; 0
   const char *cuda_path;  // where the toolkit is; NULL: found
-  const char *libexec;    // where kevin-cpucc and the headers are; NULL: beside the program
-  const char *clang;      // cpu: clang to use; NULL: the build's
   unsigned timeout_ms;    // one launch; 0 means 10000
 };
 

@@ -141,36 +141,18 @@ static void put_strings(struct json_writer *w, const char *key, char *const *ite
   json_close(w, ']');
 }
 
-static void put_string(struct json_writer *w, const char *key, const char *s)
-{
-  json_key(w, key);
-  json_put_string(w, s);
-}
-
-static void put_number(struct json_writer *w, const char *key, double d)
-{
-  json_key(w, key);
-  json_put_number(w, d);
-}
-
-static void put_bool(struct json_writer *w, const char *key, bool b)
-{
-  json_key(w, key);
-  json_put_bool(w, b);
-}
-
 static void put_leaves(struct json_writer *w, const struct kr_leaf *leaves, size_t n)
 {
   json_key(w, "leaves");
   json_open(w, '[');
   for (size_t i = 0; i < n; i++) {
     json_open(w, '{');
-    put_string(w, "path", leaves[i].path);
-    put_number(w, "offset", (double)leaves[i].offset);
-    put_string(w, "kind", kr_kind_name(leaves[i].kind));
+    json_string(w, "path", leaves[i].path);
+    json_number(w, "offset", (double)leaves[i].offset);
+    json_string(w, "kind", kr_kind_name(leaves[i].kind));
     if (leaves[i].kind == KR_POINTER) {
-      put_number(w, "type", (double)leaves[i].type);
-      put_bool(w, "const", leaves[i].is_const);
+      json_number(w, "type", (double)leaves[i].type);
+      json_bool(w, "const", leaves[i].is_const);
     }
     json_close(w, '}');
   }
@@ -182,37 +164,37 @@ void json_put_geometry(struct json_writer *w, const struct kr_geometry *g)
   json_open(w, '{');
   put_strings(w, "grid", g->grid, 3);
   put_strings(w, "block", g->block, 3);
-  put_string(w, "shared", g->shared);
-  put_bool(w, "cooperative", g->cooperative);
+  json_string(w, "shared", g->shared);
+  json_bool(w, "cooperative", g->cooperative);
   json_close(w, '}');
 }
 
 static void put_section(struct json_writer *w, const struct kr_section *s)
 {
   json_open(w, '{');
-  put_string(w, "path", s->path);
-  put_string(w, "role", role_names[s->role]);
-  put_string(w, "start", s->start);
+  json_string(w, "path", s->path);
+  json_string(w, "role", role_names[s->role]);
+  json_string(w, "start", s->start);
   put_strings(w, "dims", s->dims, s->n_dims);
-  put_string(w, "compare", compare_names[s->compare]);
-  put_string(w, "rtol", s->rtol);
-  put_string(w, "atol", s->atol);
-  put_string(w, "align", s->align);
+  json_string(w, "compare", compare_names[s->compare]);
+  json_string(w, "rtol", s->rtol);
+  json_string(w, "atol", s->atol);
+  json_string(w, "align", s->align);
   json_close(w, '}');
 }
 
 static void put_case(struct json_writer *w, const struct kr_case *k, size_t n_fillings)
 {
   json_open(w, '{');
-  put_string(w, "label", k->label);
+  json_string(w, "label", k->label);
   json_key(w, "bindings");
   json_open(w, '[');
   for (size_t i = 0; i < k->n_bindings; i++) {
     json_open(w, '{');
-    put_string(w, "path", k->bindings[i].path);
-    put_string(w, "expr", k->bindings[i].expr);
-    put_bool(w, "fixed", k->bindings[i].fixed);
-    put_bool(w, "drawn", k->bindings[i].drawn);
+    json_string(w, "path", k->bindings[i].path);
+    json_string(w, "expr", k->bindings[i].expr);
+    json_bool(w, "fixed", k->bindings[i].fixed);
+    json_bool(w, "drawn", k->bindings[i].drawn);
     json_close(w, '}');
   }
   json_close(w, ']');
@@ -220,9 +202,9 @@ static void put_case(struct json_writer *w, const struct kr_case *k, size_t n_fi
   json_open(w, '[');
   for (size_t i = 0; i < n_fillings; i++) {
     json_open(w, '{');
-    put_string(w, "kind", fill_names[k->fillings[i].kind]);
-    put_string(w, "expr", k->fillings[i].expr);
-    put_string(w, "alias", k->fillings[i].alias);
+    json_string(w, "kind", fill_names[k->fillings[i].kind]);
+    json_string(w, "expr", k->fillings[i].expr);
+    json_string(w, "alias", k->fillings[i].alias);
     json_close(w, '}');
   }
   json_close(w, ']');
@@ -261,21 +243,21 @@ static char *without_lines(const char *text)
 static void put_slice(struct json_writer *w, const char *key, const char *text, bool placeless)
 {
   char *bare = placeless ? without_lines(text) : NULL;
-  put_string(w, key, placeless ? bare : text);
+  json_string(w, key, placeless ? bare : text);
   free(bare);
 }
 
 static void put_contract(struct json_writer *w, const struct kr_contract *c, bool placeless)
 {
   json_open(w, '{');
-  put_number(w, "schema", KR_CONTRACT_SCHEMA);
-  put_string(w, "kernel", c->kernel);
+  json_number(w, "schema", KR_CONTRACT_SCHEMA);
+  json_string(w, "kernel", c->kernel);
   if (!placeless) {
-    put_string(w, "file", c->file);
-    put_number(w, "line", c->line);
+    json_string(w, "file", c->file);
+    json_number(w, "line", c->line);
   }
-  put_string(w, "name_expression", c->name_expression);
-  put_string(w, "signature", c->signature);
+  json_string(w, "name_expression", c->name_expression);
+  json_string(w, "signature", c->signature);
   put_slice(w, "before", c->before, placeless);
   put_slice(w, "code", c->code, placeless);
   put_slice(w, "after", c->after, placeless);
@@ -286,9 +268,9 @@ static void put_contract(struct json_writer *w, const struct kr_contract *c, boo
   json_open(w, '[');
   for (size_t i = 0; i < c->n_types; i++) {
     json_open(w, '{');
-    put_string(w, "name", c->types[i].name);
-    put_number(w, "size", (double)c->types[i].size);
-    put_number(w, "align", (double)c->types[i].align);
+    json_string(w, "name", c->types[i].name);
+    json_number(w, "size", (double)c->types[i].size);
+    json_number(w, "align", (double)c->types[i].align);
     put_leaves(w, c->types[i].leaves, c->types[i].n_leaves);
     json_close(w, '}');
   }
@@ -298,10 +280,10 @@ static void put_contract(struct json_writer *w, const struct kr_contract *c, boo
   json_open(w, '[');
   for (size_t i = 0; i < c->n_params; i++) {
     json_open(w, '{');
-    put_string(w, "name", c->params[i].name);
-    put_string(w, "type_name", c->params[i].type_name);
-    put_number(w, "size", (double)c->params[i].size);
-    put_number(w, "align", (double)c->params[i].align);
+    json_string(w, "name", c->params[i].name);
+    json_string(w, "type_name", c->params[i].type_name);
+    json_number(w, "size", (double)c->params[i].size);
+    json_number(w, "align", (double)c->params[i].align);
     put_leaves(w, c->params[i].leaves, c->params[i].n_leaves);
     json_close(w, '}');
   }
@@ -311,12 +293,11 @@ static void put_contract(struct json_writer *w, const struct kr_contract *c, boo
   json_open(w, '[');
   for (size_t i = 0; i < c->n_constants; i++) {
     json_open(w, '{');
-    put_string(w, "name", c->constants[i].name);
+    json_string(w, "name", c->constants[i].name);
     if (c->constants[i].value.is_real) {
-      put_number(w, "real", c->constants[i].value.d);
+      json_number(w, "real", c->constants[i].value.d);
     } else {
-      json_key(w, "int");
-      json_put_int64(w, c->constants[i].value.i);
+      json_int64(w, "int", c->constants[i].value.i);
     }
     json_close(w, '}');
   }
@@ -335,11 +316,10 @@ static void put_contract(struct json_writer *w, const struct kr_contract *c, boo
   json_close(w, ']');
   json_key(w, "geometry");
   json_put_geometry(w, &c->geometry);
-  put_bool(w, "tunable", c->tunable);
-  put_string(w, "tunable_why", c->tunable_why);
-  put_number(w, "min_speedup", c->min_speedup);
-  json_key(w, "shared_limit");
-  json_put_int64(w, c->shared_limit);
+  json_bool(w, "tunable", c->tunable);
+  json_string(w, "tunable_why", c->tunable_why);
+  json_number(w, "min_speedup", c->min_speedup);
+  json_int64(w, "shared_limit", c->shared_limit);
   json_close(w, '}');
 }
 

@@ -81,6 +81,4 @@ int evaluator_instance(const struct kr_evaluator *e, size_t case_index, uint64_t
 int evaluator_original(struct kr_evaluator *e, const struct kr_instance *in,
                        struct kr_dataset *data, struct trial *out, struct kr_err *err);
 
-double evaluator_now_ms(void);
-
 #endif

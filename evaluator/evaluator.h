@@ -171,7 +171,7 @@ bool kr_verdict_wins(const struct kr_verdict *v, double min_speedup);
 struct kr_worker;
 
 struct kr_worker_options {
-  const char *program; // kevin-worker; NULL: beside the running program, then libexec
+  const char *program; // path of kevin-worker; NULL: the one installed with this program
   const char *backend; // "cuda" or "cpu"
   struct kr_backend_options device;
 };
@@ -191,11 +191,10 @@ int kr_worker_judge(struct kr_worker *w, const struct kr_candidate *cand,
 int kr_worker_confirm(struct kr_worker *w, const struct kr_candidate *cand,
                       const struct kr_confirm_options *options, struct kr_confirm_share *out,
                       struct kr_err *err);
-// A file descriptor to poll, and the two halves of a judgement for a caller
-// that has other things to do meanwhile.
+// The two halves of a judgement, for a caller that has other things to do
+// meanwhile.
 int kr_worker_judge_begin(struct kr_worker *w, const struct kr_candidate *cand,
                           const struct kr_judge_options *options, struct kr_err *err);
-int kr_worker_fd(const struct kr_worker *w);
 int kr_worker_judge_end(struct kr_worker *w, struct kr_verdict *v, struct kr_err *err);
 
 // What can be had here, for `auto` and for --version: fills `facts` and returns

@@ -113,6 +113,42 @@ void json_put_hash(struct json_writer *w, struct kr_hash h)
   json_put_string(w, hex);
 }
 
+void json_string(struct json_writer *w, const char *key, const char *s)
+{
+  json_key(w, key);
+  json_put_string(w, s);
+}
+
+void json_number(struct json_writer *w, const char *key, double d)
+{
+  json_key(w, key);
+  json_put_number(w, d);
+}
+
+void json_int64(struct json_writer *w, const char *key, int64_t i)
+{
+  json_key(w, key);
+  json_put_int64(w, i);
+}
+
+void json_uint64(struct json_writer *w, const char *key, uint64_t i)
+{
+  json_key(w, key);
+  json_put_uint64(w, i);
+}
+
+void json_bool(struct json_writer *w, const char *key, bool b)
+{
+  json_key(w, key);
+  json_put_bool(w, b);
+}
+
+void json_hash(struct json_writer *w, const char *key, struct kr_hash h)
+{
+  json_key(w, key);
+  json_put_hash(w, h);
+}
+
 cJSON *json_parse(const char *text, size_t len, struct kr_err *err)
 {
   // cJSON ends a string at \u0000 without a word; what follows would be lost.
@@ -201,7 +237,7 @@ char *json_get_string(struct json_reader *r, const cJSON *obj, const char *key, 
   return NULL;
 }
 
-static double json_number(struct json_reader *r, const cJSON *item, const char *key)
+static double json_plain_number(struct json_reader *r, const cJSON *item, const char *key)
 {
   if (cJSON_IsNumber(item))
     return item->valuedouble;
@@ -220,7 +256,7 @@ static double json_number(struct json_reader *r, const cJSON *item, const char *
 double json_get_number(struct json_reader *r, const cJSON *obj, const char *key, double fallback)
 {
   const cJSON *item = json_item(r, obj, key);
-  return item ? json_number(r, item, key) : fallback;
+  return item ? json_plain_number(r, item, key) : fallback;
 }
 
 bool json_get_bool(struct json_reader *r, const cJSON *obj, const char *key, bool fallback)
@@ -347,7 +383,7 @@ double *json_get_numbers(struct json_reader *r, const cJSON *obj, const char *ke
   const cJSON *item = json_get_array(r, obj, key, max, &count);
   double *out = count ? kr_xcalloc(count, sizeof *out) : NULL;
   for (; item; item = item->next)
-    out[i++] = json_number(r, item, key);
+    out[i++] = json_plain_number(r, item, key);
   *n = count;
   return out;
 }

@@ -32,6 +32,14 @@ void json_put_uint64(struct json_writer *w, uint64_t i); // as a string
 void json_put_bool(struct json_writer *w, bool b);
 void json_put_hash(struct json_writer *w, struct kr_hash h);
 
+// The same as a member of an object.
+void json_string(struct json_writer *w, const char *key, const char *s);
+void json_number(struct json_writer *w, const char *key, double d);
+void json_int64(struct json_writer *w, const char *key, int64_t i);
+void json_uint64(struct json_writer *w, const char *key, uint64_t i);
+void json_bool(struct json_writer *w, const char *key, bool b);
+void json_hash(struct json_writer *w, const char *key, struct kr_hash h);
+
 // Parses a whole text. NULL with `err` set when it is not JSON, when something
 // follows it, or when a string holds a NUL. Freed with cJSON_Delete().
 cJSON *json_parse(const char *text, size_t len, struct kr_err *err);

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/clock.h"
 #include "base/mem.h"
 #include "fill.h"
 #include "scope.h"
@@ -189,9 +190,9 @@ static void put_resources(struct judgement *j)
 
 static int compile_and_check(struct judgement *j)
 {
-  double start = evaluator_now_ms();
+  double start = kr_now_ms();
   int rc = compile(j);
-  double compiled = evaluator_now_ms();
+  double compiled = kr_now_ms();
   j->v->compile_ms = compiled - start;
   if (rc != JUDGE_PASSED)
     return rc;
@@ -199,7 +200,7 @@ static int compile_and_check(struct judgement *j)
   j->check_end_ms = compiled + budget;
   put_resources(j);
   rc = judge_check(j);
-  j->v->check_ms = evaluator_now_ms() - compiled;
+  j->v->check_ms = kr_now_ms() - compiled;
   return rc;
 }
 
@@ -232,7 +233,7 @@ static int judgement_end(struct judgement *j, int rc, double start)
   if (j->m)
     e->backend->module_free(e->dev, j->m);
   e->lost |= j->device_lost;
-  j->v->wall_ms = evaluator_now_ms() - start;
+  j->v->wall_ms = kr_now_ms() - start;
   return e->lost ? -1 : 0;
 }
 
@@ -240,7 +241,7 @@ int kr_evaluator_judge(struct kr_evaluator *e, const struct kr_candidate *cand,
                        const struct kr_judge_options *options, struct kr_verdict *v)
 {
   struct judgement j;
-  double start = evaluator_now_ms();
+  double start = kr_now_ms();
   judgement_begin(&j, e, cand, options, v);
   if (e->lost)
     return judge_broke(&j, "the device was lost before");
@@ -248,9 +249,9 @@ int kr_evaluator_judge(struct kr_evaluator *e, const struct kr_candidate *cand,
     return 0;
   int rc = compile_and_check(&j);
   if (rc == JUDGE_PASSED && options->until >= KR_STAGE_TIME && e->backend->can_time) {
-    double checked = evaluator_now_ms();
+    double checked = kr_now_ms();
     rc = judge_time(&j);
-    v->time_ms = evaluator_now_ms() - checked;
+    v->time_ms = kr_now_ms() - checked;
   }
   return judgement_end(&j, rc, start);
 }
@@ -259,7 +260,7 @@ int kr_evaluator_confirm(struct kr_evaluator *e, const struct kr_candidate *cand
                          const struct kr_confirm_options *options, struct kr_confirm_share *out)
 {
   struct judgement j;
-  double start = evaluator_now_ms();
+  double start = kr_now_ms();
   struct kr_judge_options o = {.until = KR_STAGE_CONFIRM, .seed = options->seed, .thorough = true};
   memset(out, 0, sizeof *out);
   judgement_begin(&j, e, cand, &o, &out->verdict);
@@ -269,7 +270,7 @@ int kr_evaluator_confirm(struct kr_evaluator *e, const struct kr_candidate *cand
     return 0;
   int rc = compile_and_check(&j);
   if (rc == JUDGE_PASSED && e->backend->can_time) {
-    double checked = evaluator_now_ms();
+    double checked = kr_now_ms();
     size_t n = e->c->n_cases;
     judge_begin_stage(&j, KR_STAGE_CONFIRM);
     out->log_ratio = kr_xcalloc(n, sizeof *out->log_ratio);
@@ -281,7 +282,7 @@ int kr_evaluator_confirm(struct kr_evaluator *e, const struct kr_candidate *cand
       rc = judge_after_timing(&j);
     if (rc == JUDGE_PASSED)
       out->n_cases = n;
-    out->verdict.time_ms = evaluator_now_ms() - checked;
+    out->verdict.time_ms = kr_now_ms() - checked;
   }
   return judgement_end(&j, rc, start);
 }

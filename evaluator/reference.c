@@ -15,13 +15,6 @@
 
 enum { MAX_KEPT_BYTES = 1 << 30 }; // of declared cases kept between judgements
 
-double evaluator_now_ms(void)
-{
-  struct timespec t;
-  clock_gettime(CLOCK_MONOTONIC, &t);
-  return (double)t.tv_sec * 1e3 + (double)t.tv_nsec / 1e6;
-}
-
 int evaluator_instance(const struct kr_evaluator *e, size_t case_index, uint64_t seed,
                        enum kr_distribution dist, const struct kr_override *extra, size_t n_extra,
                        struct kr_instance *out, struct kr_err *err)

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/clock.h"
 #include "base/log.h"
 #include "base/mem.h"
 #include "scope.h"
@@ -77,11 +78,11 @@ static double shrink_try(struct kr_evaluator *e, size_t case_index, const struct
     return INFINITY;
   if (kr_instance_make(&in, e->c, case_index, e->seed, KR_DIST_NORMAL, o, n, err))
     return -1;
-  double start = evaluator_now_ms();
+  double start = kr_now_ms();
   if (!e->backend->load(e->dev, &in, &data, err) &&
       !trial_run(&t, &e->d, e->original, data, &in, &e->c->geometry, place, 1, err)) {
     if (t.status == KR_STATUS_OK)
-      ms = t.wall_ms > 0 ? t.wall_ms : evaluator_now_ms() - start;
+      ms = t.wall_ms > 0 ? t.wall_ms : kr_now_ms() - start;
     else if (t.status == KR_STATUS_TIMEOUT)
       ms = INFINITY;
     else

@@ -46,34 +46,16 @@ void kr_verdict_release(struct kr_verdict *v)
   kr_verdict_init(v);
 }
 
-static void put_string(struct json_writer *w, const char *key, const char *s)
-{
-  json_key(w, key);
-  json_put_string(w, s);
-}
-
-static void put_number(struct json_writer *w, const char *key, double d)
-{
-  json_key(w, key);
-  json_put_number(w, d);
-}
-
-static void put_bool(struct json_writer *w, const char *key, bool b)
-{
-  json_key(w, key);
-  json_put_bool(w, b);
-}
-
 static void put_resources(struct json_writer *w, const char *key, const struct kr_resources *r)
 {
   json_key(w, key);
   json_open(w, '{');
-  put_number(w, "registers", r->registers);
-  put_number(w, "shared_bytes", r->shared_bytes);
-  put_number(w, "local_bytes", r->local_bytes);
-  put_number(w, "const_bytes", r->const_bytes);
-  put_number(w, "max_threads", r->max_threads);
-  put_number(w, "occupancy", r->occupancy);
+  json_number(w, "registers", r->registers);
+  json_number(w, "shared_bytes", r->shared_bytes);
+  json_number(w, "local_bytes", r->local_bytes);
+  json_number(w, "const_bytes", r->const_bytes);
+  json_number(w, "max_threads", r->max_threads);
+  json_number(w, "occupancy", r->occupancy);
   json_close(w, '}');
 }
 
@@ -107,45 +89,44 @@ void kr_verdict_to_json(const struct kr_verdict *v, struct kr_bytes *out)
 {
   struct json_writer w = {out, false};
   json_open(&w, '{');
-  put_string(&w, "stage", stage_names[v->stage]);
-  put_string(&w, "status", status_names[v->status]);
-  put_string(&w, "log", v->log);
-  put_string(&w, "told", v->told);
-  put_bool(&w, "held_out", v->held_out);
-  put_string(&w, "where", v->where);
-  put_number(&w, "expected", v->expected);
-  put_number(&w, "got", v->got);
-  put_number(&w, "max_rel_err", v->max_rel_err);
-  put_number(&w, "checks", (double)v->checks);
-  put_bool(&w, "exact", v->exact);
+  json_string(&w, "stage", stage_names[v->stage]);
+  json_string(&w, "status", status_names[v->status]);
+  json_string(&w, "log", v->log);
+  json_string(&w, "told", v->told);
+  json_bool(&w, "held_out", v->held_out);
+  json_string(&w, "where", v->where);
+  json_number(&w, "expected", v->expected);
+  json_number(&w, "got", v->got);
+  json_number(&w, "max_rel_err", v->max_rel_err);
+  json_number(&w, "checks", (double)v->checks);
+  json_bool(&w, "exact", v->exact);
   json_key(&w, "times");
   json_open(&w, '[');
   for (size_t i = 0; i < v->n_times; i++) {
     const struct kr_case_time *t = &v->times[i];
     json_open(&w, '{');
-    put_string(&w, "label", t->label);
-    put_number(&w, "base_us", t->base_us);
-    put_number(&w, "cand_us", t->cand_us);
-    put_number(&w, "ratio", t->ratio);
-    put_number(&w, "lo", t->lo);
-    put_number(&w, "hi", t->hi);
-    put_number(&w, "n", (double)t->n);
+    json_string(&w, "label", t->label);
+    json_number(&w, "base_us", t->base_us);
+    json_number(&w, "cand_us", t->cand_us);
+    json_number(&w, "ratio", t->ratio);
+    json_number(&w, "lo", t->lo);
+    json_number(&w, "hi", t->hi);
+    json_number(&w, "n", (double)t->n);
     json_close(&w, '}');
   }
   json_close(&w, ']');
-  put_number(&w, "speedup", v->speedup);
-  put_number(&w, "lo", v->lo);
-  put_number(&w, "hi", v->hi);
-  put_bool(&w, "confirmed", v->confirmed);
+  json_number(&w, "speedup", v->speedup);
+  json_number(&w, "lo", v->lo);
+  json_number(&w, "hi", v->hi);
+  json_bool(&w, "confirmed", v->confirmed);
   put_resources(&w, "base_resources", &v->base_resources);
   put_resources(&w, "resources", &v->resources);
-  put_number(&w, "wall_ms", v->wall_ms);
-  put_number(&w, "compile_ms", v->compile_ms);
-  put_number(&w, "check_ms", v->check_ms);
-  put_number(&w, "time_ms", v->time_ms);
-  json_key(&w, "code_hash");
-  json_put_hash(&w, v->code_hash);
-  put_string(&w, "note", v->note);
+  json_number(&w, "wall_ms", v->wall_ms);
+  json_number(&w, "compile_ms", v->compile_ms);
+  json_number(&w, "check_ms", v->check_ms);
+  json_number(&w, "time_ms", v->time_ms);
+  json_hash(&w, "code_hash", v->code_hash);
+  json_string(&w, "note", v->note);
   json_close(&w, '}');
 }
 
@@ -230,17 +211,17 @@ void kr_reference_release(struct kr_reference *r)
 void facts_put(struct json_writer *w, const struct kr_device_facts *f)
 {
   json_open(w, '{');
-  put_string(w, "name", f->name);
-  put_string(w, "arch", f->arch);
-  put_string(w, "uuid", f->uuid);
-  put_number(w, "sms", f->sms);
-  put_number(w, "warp", f->warp);
-  put_number(w, "l2_bytes", (double)f->l2_bytes);
-  put_number(w, "memory_bytes", (double)f->memory_bytes);
-  put_number(w, "shared_optin_bytes", (double)f->shared_optin_bytes);
-  put_number(w, "peak_bytes_per_s", f->peak_bytes_per_s);
-  put_string(w, "driver", f->driver);
-  put_string(w, "compiler", f->compiler);
+  json_string(w, "name", f->name);
+  json_string(w, "arch", f->arch);
+  json_string(w, "uuid", f->uuid);
+  json_number(w, "sms", f->sms);
+  json_number(w, "warp", f->warp);
+  json_number(w, "l2_bytes", (double)f->l2_bytes);
+  json_number(w, "memory_bytes", (double)f->memory_bytes);
+  json_number(w, "shared_optin_bytes", (double)f->shared_optin_bytes);
+  json_number(w, "peak_bytes_per_s", f->peak_bytes_per_s);
+  json_string(w, "driver", f->driver);
+  json_string(w, "compiler", f->compiler);
   json_close(w, '}');
 }
 
@@ -290,27 +271,26 @@ void kr_reference_to_json(const struct kr_reference *r, struct kr_bytes *out)
   json_open(&w, '{');
   json_key(&w, "device");
   facts_put(&w, &r->device);
-  json_key(&w, "code_hash");
-  json_put_hash(&w, r->code_hash);
+  json_hash(&w, "code_hash", r->code_hash);
   put_resources(&w, "resources", &r->resources);
-  put_bool(&w, "deterministic", r->deterministic);
-  put_bool(&w, "exact_ends", r->exact_ends);
-  put_bool(&w, "exact_starts", r->exact_starts);
-  put_bool(&w, "integer_exact", r->integer_exact);
+  json_bool(&w, "deterministic", r->deterministic);
+  json_bool(&w, "exact_ends", r->exact_ends);
+  json_bool(&w, "exact_starts", r->exact_starts);
+  json_bool(&w, "integer_exact", r->integer_exact);
   json_key(&w, "probes");
   json_open(&w, '[');
   for (size_t i = 0; i < r->n_probes; i++) {
     json_open(&w, '{');
-    put_string(&w, "label", r->probes[i].label);
-    put_bool(&w, "usable", r->probes[i].usable);
-    put_string(&w, "why", r->probes[i].why);
+    json_string(&w, "label", r->probes[i].label);
+    json_bool(&w, "usable", r->probes[i].usable);
+    json_string(&w, "why", r->probes[i].why);
     json_close(&w, '}');
   }
   json_close(&w, ']');
-  put_number(&w, "n_cases", (double)r->n_cases);
+  json_number(&w, "n_cases", (double)r->n_cases);
   put_numbers(&w, "case_us", r->case_us, r->n_cases);
   put_numbers(&w, "case_bytes", r->case_bytes, r->n_cases);
-  put_string(&w, "require_hint", r->require_hint);
+  json_string(&w, "require_hint", r->require_hint);
   json_close(&w, '}');
 }
 

@@ -6,23 +6,16 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
-#include <time.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "base/mem.h"
-
-static double now_ms(void)
-{
-  struct timespec t;
-  clock_gettime(CLOCK_MONOTONIC, &t);
-  return (double)t.tv_sec * 1e3 + (double)t.tv_nsec / 1e6;
-}
 
 // Waits for `events`. Returns 1 when there, 0 when time ran out.
 static int wait_for(int fd, short events, double end)
 {
   for (;;) {
-    double left = end - now_ms();
+    double left = end - kr_now_ms();
     if (left <= 0)
       return 0;
     struct pollfd p = {fd, events, 0};
@@ -56,7 +49,7 @@ int wire_send(int fd, const char *text, size_t len, int timeout_ms, struct kr_er
   if (len > WIRE_MAX)
     return kr_err_set(err, "a message of %zu bytes is more than the %d that are taken", len,
                       WIRE_MAX);
-  double end = timeout_ms < 0 ? INFINITY : now_ms() + timeout_ms;
+  double end = timeout_ms < 0 ? INFINITY : kr_now_ms() + timeout_ms;
   char head[4] = {(char)(len >> 24), (char)(len >> 16), (char)(len >> 8), (char)len};
   if (send_all(fd, head, sizeof head, end, err))
     return -1;
@@ -84,7 +77,7 @@ static enum wire_result receive_all(int fd, char *data, size_t len, double end)
 
 enum wire_result wire_receive(int fd, struct kr_bytes *out, int timeout_ms)
 {
-  double end = timeout_ms < 0 ? INFINITY : now_ms() + timeout_ms;
+  double end = timeout_ms < 0 ? INFINITY : kr_now_ms() + timeout_ms;
   unsigned char head[4];
   kr_bytes_reset(out);
   enum wire_result r = receive_all(fd, (char *)head, sizeof head, end);
@@ -112,8 +105,7 @@ enum wire_result wire_receive(int fd, struct kr_bytes *out, int timeout_ms)
 void candidate_put(struct json_writer *w, const struct kr_candidate *cand)
 {
   json_open(w, '{');
-  json_key(w, "code");
-  json_put_string(w, cand->code);
+  json_string(w, "code", cand->code);
   if (cand->has_geometry) {
     json_key(w, "geometry");
     json_put_geometry(w, &cand->geometry);
@@ -138,16 +130,11 @@ static const char *const until_names[] = {"check", "time", NULL};
 void judge_options_put(struct json_writer *w, const struct kr_judge_options *o)
 {
   json_open(w, '{');
-  json_key(w, "until");
-  json_put_string(w, o->until >= KR_STAGE_TIME ? "time" : "check");
-  json_key(w, "seed");
-  json_put_uint64(w, o->seed);
-  json_key(w, "check_budget_ms");
-  json_put_number(w, o->check_budget_ms);
-  json_key(w, "time_budget_ms");
-  json_put_number(w, o->time_budget_ms);
-  json_key(w, "thorough");
-  json_put_bool(w, o->thorough);
+  json_string(w, "until", o->until >= KR_STAGE_TIME ? "time" : "check");
+  json_uint64(w, "seed", o->seed);
+  json_number(w, "check_budget_ms", o->check_budget_ms);
+  json_number(w, "time_budget_ms", o->time_budget_ms);
+  json_bool(w, "thorough", o->thorough);
   json_close(w, '}');
 }
 
@@ -165,16 +152,9 @@ void judge_options_read(struct json_reader *r, const cJSON *obj, struct kr_judge
 void backend_options_put(struct json_writer *w, const struct kr_backend_options *o)
 {
   json_open(w, '{');
-  json_key(w, "device");
-  json_put_number(w, o->device);
-  json_key(w, "cuda_path");
-  json_put_string(w, o->cuda_path);
-  json_key(w, "libexec");
-  json_put_string(w, o->libexec);
-  json_key(w, "clang");
-  json_put_string(w, o->clang);
-  json_key(w, "timeout_ms");
-  json_put_number(w, o->timeout_ms);
+  json_number(w, "device", o->device);
+  json_string(w, "cuda_path", o->cuda_path);
+  json_number(w, "timeout_ms", o->timeout_ms);
   json_close(w, '}');
 }
 
@@ -191,11 +171,9 @@ static const char *borrow_string(struct json_reader *r, const cJSON *obj, const 
 void backend_options_read(struct json_reader *r, const cJSON *obj, struct kr_backend_options *o)
 {
   memset(o, 0, sizeof *o);
-  json_expect_keys(r, obj, "the device options", "device cuda_path libexec clang timeout_ms");
+  json_expect_keys(r, obj, "the device options", "device cuda_path timeout_ms");
   o->device = (int)json_get_size(r, obj, "device", 0, 1024);
   o->cuda_path = borrow_string(r, obj, "cuda_path");
-  o->libexec = borrow_string(r, obj, "libexec");
-  o->clang = borrow_string(r, obj, "clang");
   o->timeout_ms = (unsigned)json_get_size(r, obj, "timeout_ms", 0, 1u << 30);
 }
 

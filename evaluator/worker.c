@@ -13,8 +13,10 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "base/log.h"
 #include "base/mem.h"
+#include "base/parts.h"
 #include "evaluate.h"
 #include "wire.h"
 
@@ -98,28 +100,6 @@ static char **scrubbed_environment(void)
   return out;
 }
 
-static char *find_program(const struct kr_worker_options *o)
-{
-  if (o->program)
-    return kr_xstrdup(o->program);
-  char self[4096];
-  ssize_t n = readlink("/proc/self/exe", self, sizeof self - 1);
-  if (n <= 0)
-    return kr_xstrdup("kevin-worker");
-  self[n] = '\0';
-  char *slash = strrchr(self, '/');
-  *(slash ? slash : self) = '\0';
-  static const char *const places[] = {"kevin-worker", "../libexec/kevin-rewrite/kevin-worker",
-                                       "../../bin/kevin-worker"};
-  for (size_t i = 0; i < sizeof places / sizeof *places; i++) {
-    char *path = kr_xasprintf("%s/%s", self, places[i]);
-    if (!access(path, X_OK))
-      return path;
-    free(path);
-  }
-  return kr_xasprintf("%s/kevin-worker", self);
-}
-
 // Runs between fork and exec: only calls that are safe there.
 static void become_worker(const char *program, char *const argv[], char *const envp[], int socket_fd,
                           int board_fd, pid_t parent)
@@ -194,7 +174,8 @@ static void end_child(struct kr_worker *w, char *how, size_t size)
 static int start_child(struct kr_worker *w, struct kr_err *err)
 {
   int pair[2] = {-1, -1}, board = -1, rc = -1;
-  char *program = find_program(&w->options);
+  char *program = w->options.program ? kr_xstrdup(w->options.program)
+                                     : kr_part_program("kevin-worker");
   char **envp = scrubbed_environment();
   char *argv[] = {program, "--serve", NULL};
   if (access(program, X_OK)) {
@@ -276,11 +257,11 @@ static double stage_limit_ms(const struct kr_worker *w, unsigned stage)
 static enum wire_result await(struct kr_worker *w, struct kr_bytes *out, double fixed_ms,
                               unsigned *stage)
 {
-  double since = evaluator_now_ms();
+  double since = kr_now_ms();
   *stage = board_stage(w);
   for (;;) {
     double limit = fixed_ms > 0 ? fixed_ms : stage_limit_ms(w, *stage);
-    double left = since + limit - evaluator_now_ms();
+    double left = since + limit - kr_now_ms();
     if (left <= 0)
       return WIRE_LATE;
     struct pollfd p = {w->fd, POLLIN, 0};
@@ -296,7 +277,7 @@ static enum wire_result await(struct kr_worker *w, struct kr_bytes *out, double 
     }
     if (now && now != *stage) {
       *stage = now;
-      since = evaluator_now_ms();
+      since = kr_now_ms();
     }
   }
 }
@@ -304,14 +285,12 @@ static enum wire_result await(struct kr_worker *w, struct kr_bytes *out, double 
 static void put_op(struct json_writer *jw, const char *op)
 {
   json_open(jw, '{');
-  json_key(jw, "op");
-  json_put_string(jw, op);
+  json_string(jw, "op", op);
 }
 
 static void put_device(struct json_writer *jw, const struct kr_worker_options *o)
 {
-  json_key(jw, "backend");
-  json_put_string(jw, o->backend);
+  json_string(jw, "backend", o->backend);
   json_key(jw, "options");
   backend_options_put(jw, &o->device);
 }
@@ -324,10 +303,8 @@ static void open_request(const struct kr_worker *w, struct kr_bytes *out)
   kr_contract_to_json(w->c, &contract);
   put_op(&jw, "open");
   put_device(&jw, &w->options);
-  json_key(&jw, "seed");
-  json_put_uint64(&jw, w->seed);
-  json_key(&jw, "brief");
-  json_put_bool(&jw, w->brief);
+  json_uint64(&jw, "seed", w->seed);
+  json_bool(&jw, "brief", w->brief);
   json_key(&jw, "avoid");
   json_open(&jw, '[');
   for (size_t i = 0; i < w->n_avoid; i++)
@@ -338,8 +315,7 @@ static void open_request(const struct kr_worker *w, struct kr_bytes *out)
     kr_reference_to_json(&w->ref, out);
     jw.comma = true;
   }
-  json_key(&jw, "contract");
-  json_put_string(&jw, contract.data);
+  json_string(&jw, "contract", contract.data);
   json_close(&jw, '}');
   kr_bytes_release(&contract);
 }
@@ -608,11 +584,6 @@ int kr_worker_judge_begin(struct kr_worker *w, const struct kr_candidate *cand,
   return w->busy ? 0 : -1;
 }
 
-int kr_worker_fd(const struct kr_worker *w)
-{
-  return w->fd;
-}
-
 int kr_worker_judge_end(struct kr_worker *w, struct kr_verdict *v, struct kr_err *err)
 {
   int rc;
@@ -661,10 +632,8 @@ int kr_worker_confirm(struct kr_worker *w, const struct kr_candidate *cand,
   put_op(&jw, "confirm");
   json_key(&jw, "candidate");
   candidate_put(&jw, cand);
-  json_key(&jw, "seed");
-  json_put_uint64(&jw, options->seed);
-  json_key(&jw, "pairs");
-  json_put_number(&jw, options->pairs);
+  json_uint64(&jw, "seed", options->seed);
+  json_number(&jw, "pairs", options->pairs);
   json_close(&jw, '}');
   take_request(w, &request);
   // A thorough check has no budget of its own; what it may take is bounded here.

@@ -45,22 +45,17 @@ static void answer_error(struct kr_bytes *out, const char *error, const char *lo
 {
   struct json_writer w = {out, false};
   json_open(&w, '{');
-  json_key(&w, "ok");
-  json_put_bool(&w, false);
-  json_key(&w, "error");
-  json_put_string(&w, error);
-  json_key(&w, "lost");
-  json_put_string(&w, lost);
+  json_bool(&w, "ok", false);
+  json_string(&w, "error", error);
+  json_string(&w, "lost", lost);
   json_close(&w, '}');
 }
 
 static void answer_head(struct json_writer *w, bool lost)
 {
   json_open(w, '{');
-  json_key(w, "ok");
-  json_put_bool(w, true);
-  json_key(w, "lost");
-  json_put_bool(w, lost);
+  json_bool(w, "ok", true);
+  json_bool(w, "lost", lost);
 }
 
 static const struct kr_backend *backend_of(struct json_reader *r, const cJSON *root)

@@ -12,13 +12,14 @@
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
-#include <sys/stat.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
+#include "../evaluator/base/clock.h"
 #include "../evaluator/base/log.h"
 #include "../evaluator/base/mem.h"
+#include "../evaluator/base/parts.h"
 #include "json.h"
 
 // The driver's side of kevin-parse. One process, started by the first request; a
@@ -73,41 +74,6 @@ void kr_parser_free(struct kr_parser *p)
   free(p);
 }
 
-static bool client_is_program(const char *path)
-{
-  struct stat st;
-  return !stat(path, &st) && S_ISREG(st.st_mode) && !access(path, X_OK);
-}
-
-// Beside the running program, then in PATH. NULL when it is nowhere. The caller frees.
-static char *client_find(void)
-{
-  static const char name[] = "kevin-parse";
-  char exe[PATH_MAX];
-  ssize_t n = readlink("/proc/self/exe", exe, sizeof exe - 1);
-  if (n > 0) {
-    exe[n] = '\0';
-    char *slash = strrchr(exe, '/');
-    if (slash) {
-      char *beside = kr_xasprintf("%.*s/%s", (int)(slash - exe), exe, name);
-      if (client_is_program(beside))
-        return beside;
-      free(beside);
-    }
-  }
-  const char *path = getenv("PATH");
-  while (path && *path) {
-    size_t len = strcspn(path, ":");
-    char *at = kr_xasprintf("%.*s/%s", (int)len, path, name);
-    // A relative entry would run what the current folder holds.
-    if (at[0] == '/' && client_is_program(at))
-      return at;
-    free(at);
-    path += len + (path[len] == ':');
-  }
-  return NULL;
-}
-
 static void client_limit(int what, rlim_t value)
 {
   struct rlimit r = {value, value};
@@ -151,17 +117,15 @@ static void client_child(const char *program, int fd, int null_fd, size_t memory
 static int client_start(struct kr_parser *p, struct kr_err *err)
 {
   int pair[2] = {-1, -1}, null_fd = -1, rc = -1;
-  char *found = p->options.program ? kr_xstrdup(p->options.program) : client_find();
+  char *found = p->options.program ? kr_xstrdup(p->options.program)
+                                   : kr_part_program("kevin-parse");
   size_t memory = p->options.memory_bytes ? p->options.memory_bytes : client_memory;
 #ifdef KR_SANITIZED
   memory = 0; // shadow memory is address space
 #endif
-  if (!found) {
-    kr_err_set(err, "cannot find kevin-parse beside this program or in PATH");
-    goto out;
-  }
-  if (!client_is_program(found)) {
-    kr_err_set(err, "cannot run %s: it is no program", found);
+  if (!kr_is_program(found)) {
+    kr_err_set(err, p->options.program ? "cannot run %s: it is no program"
+                                       : "cannot find %s; install kevin-rewrite again", found);
     goto out;
   }
   if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair)) {
@@ -217,18 +181,11 @@ static void client_epitaph(struct kr_parser *p, char *out, size_t size)
 
 // --- one exchange ---
 
-static int64_t client_now_ms(void)
-{
-  struct timespec t;
-  clock_gettime(CLOCK_MONOTONIC, &t);
-  return (int64_t)t.tv_sec * 1000 + t.tv_nsec / 1000000;
-}
-
 // Waits for the socket. 0 ready, 1 out of time.
 static int client_wait(struct kr_parser *p, short events, int64_t deadline)
 {
   for (;;) {
-    int64_t left = deadline - client_now_ms();
+    int64_t left = deadline - (int64_t)kr_now_ms();
     struct pollfd poll_fd = {p->fd, events, 0};
     int n = left <= 0 ? 0 : poll(&poll_fd, 1, left > INT_MAX ? INT_MAX : (int)left);
     if (n > 0)
@@ -245,7 +202,7 @@ static int client_exchange(struct kr_parser *p, const struct kr_bytes *request,
                            struct kr_bytes *reply, char *why, size_t why_size)
 {
   unsigned timeout = p->options.timeout_ms ? p->options.timeout_ms : CLIENT_TIMEOUT_MS;
-  int64_t deadline = client_now_ms() + timeout;
+  int64_t deadline = (int64_t)kr_now_ms() + timeout;
   size_t sent = 0;
   while (sent < request->len) {
     if (client_wait(p, POLLOUT, deadline))

@@ -224,24 +224,6 @@ static unsigned facts_line(const struct facts *f, size_t offset)
   return line;
 }
 
-static char *facts_qualified(CXCursor c)
-{
-  char *name = tu_take(clang_getCursorSpelling(c));
-  for (CXCursor up = clang_getCursorSemanticParent(c);
-       !clang_Cursor_isNull(up) && !clang_isTranslationUnit(clang_getCursorKind(up)) &&
-       !clang_isInvalid(clang_getCursorKind(up));
-       up = clang_getCursorSemanticParent(up)) {
-    if (clang_getCursorKind(up) == CXCursor_LinkageSpec || clang_Cursor_isAnonymous(up))
-      continue;
-    char *outer = tu_take(clang_getCursorSpelling(up));
-    char *longer = kr_xasprintf("%s::%s", outer, name);
-    free(outer);
-    free(name);
-    name = longer;
-  }
-  return name;
-}
-
 // "(const float *, int)": parameter types as the function's type has them, so
 // without the qualifiers of the parameters themselves.
 static char *facts_signature(CXCursor fn)
@@ -385,7 +367,7 @@ static void facts_decl(struct facts *f, CXCursor c, enum CXCursorKind kind, size
 {
   struct kr_fact_decl d = {0};
   d.name = tu_take(clang_getCursorSpelling(c));
-  d.qualified = facts_qualified(c);
+  d.qualified = tu_qualified(c);
   d.line = facts_line(f, begin);
   CXFile file = NULL;
   size_t name_at;

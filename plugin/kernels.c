@@ -288,25 +288,6 @@ static void kernels_spans(struct kernels_find *f, CXCursor cursor, const struct 
 
 // --- names ---
 
-static char *kernels_qualified(CXCursor cursor)
-{
-  char *name = tu_take(clang_getCursorSpelling(cursor));
-  for (CXCursor up = clang_getCursorSemanticParent(cursor);
-       !clang_Cursor_isNull(up) && clang_getCursorKind(up) != CXCursor_TranslationUnit;
-       up = clang_getCursorSemanticParent(up)) {
-    if (clang_getCursorKind(up) == CXCursor_LinkageSpec || clang_Cursor_isAnonymous(up))
-      continue;
-    char *outer = tu_take(clang_getCursorSpelling(up));
-    if (outer[0]) {
-      char *joined = kr_xasprintf("%s::%s", outer, name);
-      free(name);
-      name = joined;
-    }
-    free(outer);
-  }
-  return name;
-}
-
 static char *kernels_signature(CXCursor cursor)
 {
   struct kr_bytes b;
@@ -410,7 +391,7 @@ static void kernels_one(struct kernels_find *f, size_t i, const struct kr_token 
   CXCursor cursor = f->cursors[i];
   struct tu *tu = f->tu;
   k->name = tu_take(clang_getCursorSpelling(cursor));
-  k->qualified = kernels_qualified(cursor);
+  k->qualified = tu_qualified(cursor);
   k->name_expression = kr_xstrdup(k->qualified);
   k->signature = kernels_signature(cursor);
   k->usr = tu_take(clang_getCursorUSR(cursor));

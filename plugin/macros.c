@@ -21,19 +21,7 @@ struct macros {
   struct tu *tu;
   struct macro *defs, *uses;
   size_t n_defs, n_uses, cap_defs, cap_uses;
-  // The last file asked about, since entries come file by file.
-  CXFile last;
-  bool last_users;
 };
-
-static bool macros_users(struct macros *m, CXFile file)
-{
-  if (file != m->last) {
-    m->last = file;
-    m->last_users = tu_is_users(m->tu, file);
-  }
-  return m->last_users;
-}
 
 static int macros_collect(void *arg, CXCursor cursor, CXCursor parent)
 {
@@ -46,7 +34,7 @@ static int macros_collect(void *arg, CXCursor cursor, CXCursor parent)
   if (!tu_extent(cursor, &one.file, &one.at))
     return 1;
   bool def = kind == CXCursor_MacroDefinition;
-  if (def ? !macros_users(m, one.file) : !tu_is_main(m->tu, one.file))
+  if (def ? !tu_is_users(m->tu, one.file) : !tu_is_main(m->tu, one.file))
     return 1;
   one.name = tu_take(clang_getCursorSpelling(cursor));
   if (def) {
@@ -88,17 +76,6 @@ CXCursor macros_definition(const struct macros *m, const char *name)
   for (size_t i = m->n_defs; i-- > 0;)
     if (!strcmp(m->defs[i].name, name))
       return m->defs[i].cursor;
-  return clang_getNullCursor();
-}
-
-CXCursor macros_around(const struct macros *m, CXFile file, size_t offset)
-{
-  for (size_t i = 0; file && i < m->n_defs; i++) {
-    const struct macro *d = &m->defs[i];
-    if (offset >= d->at.offset && offset < d->at.offset + d->at.length &&
-        tu_same_file(file, d->file))
-      return d->cursor;
-  }
   return clang_getNullCursor();
 }
 

@@ -14,21 +14,7 @@ struct names_walk {
   struct tu *tu;
   struct names_fn *fns;
   struct names_fn *constants; // variables with an initialiser
-  CXFile last;
-  bool last_users;
 };
-
-static bool names_users(struct names_walk *w, CXCursor cursor)
-{
-  CXFile file = NULL;
-  size_t offset;
-  tu_place(clang_getCursorLocation(cursor), &file, &offset);
-  if (file != w->last) {
-    w->last = file;
-    w->last_users = tu_is_users(w->tu, file);
-  }
-  return w->last_users;
-}
 
 static void names_add(struct names_fn *list, CXCursor cursor)
 {
@@ -58,14 +44,14 @@ static int names_visit(void *arg, CXCursor cursor, CXCursor parent)
     CXCursor definition = clang_getCursorDefinition(to);
     if (clang_Cursor_isNull(definition))
       definition = clang_getCursorDefinition(clang_getSpecializedCursorTemplate(to));
-    if (!clang_Cursor_isNull(definition) && names_users(w, definition))
+    if (!clang_Cursor_isNull(definition) && tu_in_users(w->tu, definition))
       names_add(w->fns, definition);
     break;
   }
   case CXCursor_VarDecl: {
     CXCursor definition = clang_getCursorDefinition(to);
     CXCursor parent_of = clang_getCursorSemanticParent(to);
-    if (!clang_Cursor_isNull(definition) && names_users(w, definition) &&
+    if (!clang_Cursor_isNull(definition) && tu_in_users(w->tu, definition) &&
         clang_getCursorKind(parent_of) != CXCursor_FunctionDecl)
       names_add(w->constants, definition);
     break;
@@ -78,7 +64,7 @@ static int names_visit(void *arg, CXCursor cursor, CXCursor parent)
 
 static void names_walk_all(struct tu *tu, struct names_fn *fns, struct names_fn *constants)
 {
-  struct names_walk w = {tu, fns, constants, NULL, false};
+  struct names_walk w = {tu, fns, constants};
   size_t seen_fns = 0, seen_constants = 0;
   while (seen_fns < fns->n || seen_constants < constants->n) {
     CXCursor next = seen_fns < fns->n ? fns->items[seen_fns++] : constants->items[seen_constants++];

@@ -6,12 +6,10 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <limits.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "../evaluator/base/mem.h"
@@ -35,7 +33,6 @@ struct parse {
   struct kept kept[PARSE_KEPT];
   unsigned long clock;
   struct kr_hash last; // key of the request before this one
-  char *own_headers; // beside the program, or NULL
 };
 
 static void parse_field(struct kr_hasher *h, const char *text)
@@ -87,11 +84,11 @@ static struct kept *parse_slot(struct parse *p, struct kr_hash key)
   return oldest;
 }
 
-static struct tu_setup parse_setup(const struct parse *p, const struct json_ask *ask)
+static struct tu_setup parse_setup(const struct json_ask *ask)
 {
   return (struct tu_setup){.cuda_path = ask->cuda_path,
                            .resource_dir = ask->resource_dir,
-                           .headers_dir = ask->headers_dir ? ask->headers_dir : p->own_headers,
+                           .headers_dir = ask->headers_dir,
                            .project_dir = ask->project_dir,
                            .arch = ask->arch,
                            .flags = (const char *const *)ask->flags,
@@ -149,7 +146,7 @@ static void parse_unit(struct parse *p, const struct json_ask *ask, struct kr_by
   // Headers may change between requests, so only an answer just given is given again.
   bool again = kr_hash_equal(key, p->last);
   struct kept *k = parse_slot(p, key);
-  struct tu_setup setup = parse_setup(p, ask);
+  struct tu_setup setup = parse_setup(ask);
   size_t len = strlen(ask->text);
   p->last = key;
   if (!k->tu || !k->told || !again) {
@@ -184,7 +181,7 @@ static void parse_facts(struct parse *p, const struct json_ask *ask, struct kr_b
   struct kept *k = parse_slot(p, parse_key(ask));
   memset(&p->last, 0, sizeof p->last);
   if (!k->tu) {
-    struct tu_setup setup = parse_setup(p, ask);
+    struct tu_setup setup = parse_setup(ask);
     setup.slice = true;
     struct kr_bytes text;
     kr_bytes_init(&text, 4 * (size_t)KR_SOURCE_MAX);
@@ -214,26 +211,6 @@ static void parse_facts(struct parse *p, const struct json_ask *ask, struct kr_b
   kr_facts_release(&f);
 }
 
-// Our headers as installed: PREFIX/bin/kevin-parse and PREFIX/share/kevin-rewrite/include.
-static char *parse_own_headers(void)
-{
-  char exe[PATH_MAX];
-  ssize_t n = readlink("/proc/self/exe", exe, sizeof exe - 1);
-  if (n <= 0)
-    return NULL;
-  exe[n] = '\0';
-  char *slash = strrchr(exe, '/');
-  if (!slash)
-    return NULL;
-  *slash = '\0';
-  char *dir = kr_xasprintf("%s/../share/kevin-rewrite/include", exe);
-  struct stat st;
-  if (!stat(dir, &st) && S_ISDIR(st.st_mode))
-    return dir;
-  free(dir);
-  return NULL;
-}
-
 static int parse_write(int fd, const char *data, size_t len)
 {
   while (len) {
@@ -260,7 +237,7 @@ int main(int argc, char **argv)
   int out_fd = fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, 3);
   if (out_fd < 0 || dup2(STDERR_FILENO, STDOUT_FILENO) < 0)
     return PARSE_EXIT_USAGE;
-  struct parse p = {.own_headers = parse_own_headers()};
+  struct parse p = {0};
   char *line = NULL;
   size_t cap = 0;
   ssize_t n;
@@ -286,7 +263,6 @@ int main(int argc, char **argv)
   free(line);
   for (size_t i = 0; i < PARSE_KEPT; i++)
     parse_drop(&p.kept[i]);
-  free(p.own_headers);
   close(out_fd);
   return rc;
 }

@@ -239,10 +239,10 @@ void kr_facts_release(struct kr_facts *f);
 struct kr_parser; // a running kevin-parse
 
 struct kr_parser_options {
-  const char *program;      // path of kevin-parse; NULL looks beside the running program, then PATH
+  const char *program;      // path of kevin-parse; NULL: the one installed with this program
   const char *cuda_path;    // NULL: none, our own minimal headers are used
   const char *resource_dir; // clang's headers; NULL asks the build's default
-  const char *headers_dir;  // the CPU back end's headers; NULL: beside the program, else the build's
+  const char *headers_dir;  // the CPU back end's headers; NULL: those installed with kevin-parse
   unsigned timeout_ms;      // a request; 0 means 30000
   size_t memory_bytes;      // address space; 0 means 4 GiB; not limited under sanitizers
 };

@@ -17,24 +17,10 @@ struct sites {
   const CXCursor *kernels;
   struct kr_unit *u;
   CXCursor function; // around what is visited, or null
-  CXFile last;
-  bool last_users;
   size_t *seen; // offsets of `<<<` in the main file, or of the macro they come from
   size_t n_seen, cap_seen;
   size_t cap_lost;
 };
-
-static bool sites_users(struct sites *s, CXCursor cursor)
-{
-  CXFile file = NULL;
-  size_t offset;
-  tu_place(clang_getCursorLocation(cursor), &file, &offset);
-  if (file != s->last) {
-    s->last = file;
-    s->last_users = tu_is_users(s->tu, file);
-  }
-  return s->last_users;
-}
 
 static void sites_lost(struct sites *s, size_t offset, size_t length)
 {
@@ -335,7 +321,7 @@ static int sites_visit(void *arg, CXCursor cursor, CXCursor parent)
   if (clang_isPreprocessing(kind))
     return 1;
   if ((above == CXCursor_TranslationUnit || above == CXCursor_Namespace) &&
-      kind != CXCursor_Namespace && kind != CXCursor_LinkageSpec && !sites_users(s, cursor))
+      kind != CXCursor_Namespace && kind != CXCursor_LinkageSpec && !tu_in_users(s->tu, cursor))
     return 1;
   switch (kind) {
   case CXCursor_FunctionDecl:

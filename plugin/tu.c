@@ -9,6 +9,7 @@
 
 #include "../evaluator/base/lex.h"
 #include "../evaluator/base/mem.h"
+#include "../evaluator/base/parts.h"
 #include "unit.h"
 
 // What clang's CUDA wrappers lack and real kernels use. Only declarations: the
@@ -290,8 +291,12 @@ struct tu *tu_open(const struct tu_setup *setup, const char *path, const char *t
   tu->resource_dir = realpath(resource_dir, NULL);
   if (!tu->resource_dir)
     tu->resource_dir = kr_xstrdup(resource_dir);
-  char *headers = tu_absolute(setup->headers_dir ? setup->headers_dir : KR_HEADERS_DIR);
-  tu->headers_dir = headers;
+  tu->headers_dir = setup->headers_dir ? tu_absolute(setup->headers_dir) : kr_part_headers();
+  if (!tu->headers_dir) {
+    kr_err_set(err, "the device headers of kevin-rewrite are not there; install it again");
+    tu_close(tu);
+    return NULL;
+  }
   if (setup->cuda_path) {
     // As clang builds it from --cuda-path, links and all: buffers that stand in
     // for its files are found by name.
@@ -338,6 +343,7 @@ int tu_reparse(struct tu *tu, const char *text, size_t len, struct kr_err *err)
 {
   macros_free(tu->macros);
   tu->macros = NULL;
+  tu->asked = NULL;
   tu_take_text(tu, text, len);
   struct CXUnsavedFile files[3];
   char *names[2];
@@ -466,12 +472,14 @@ char *tu_file_shown(const struct tu *tu, CXFile file)
   return shown;
 }
 
-bool tu_is_users(const struct tu *tu, CXFile file)
+bool tu_is_users(struct tu *tu, CXFile file)
 {
   if (tu_is_main(tu, file))
     return true;
   if (!file)
     return false;
+  if (file == tu->asked)
+    return tu->asked_is_users;
   char *name = tu_file_name(file);
   bool others = tu_below(name, tu->cuda_include) || tu_below(name, tu->cuda_real) ||
                 tu_below(name, tu->headers_dir) || tu_below(name, tu->resource_dir);
@@ -480,7 +488,17 @@ bool tu_is_users(const struct tu *tu, CXFile file)
     others = clang_Location_isInSystemHeader(at);
   }
   free(name);
+  tu->asked = file;
+  tu->asked_is_users = !others;
   return !others;
+}
+
+bool tu_in_users(struct tu *tu, CXCursor cursor)
+{
+  CXFile file = NULL;
+  size_t offset;
+  tu_place(clang_getCursorLocation(cursor), &file, &offset);
+  return tu_is_users(tu, file);
 }
 
 const char *tu_file_text(const struct tu *tu, CXFile file, size_t *len)
@@ -501,6 +519,26 @@ char *tu_take(CXString s)
   char *copy = kr_xstrdup(text ? text : "");
   clang_disposeString(s);
   return copy;
+}
+
+char *tu_qualified(CXCursor c)
+{
+  char *name = tu_take(clang_getCursorSpelling(c));
+  for (CXCursor up = clang_getCursorSemanticParent(c);
+       !clang_Cursor_isNull(up) && !clang_isTranslationUnit(clang_getCursorKind(up)) &&
+       !clang_isInvalid(clang_getCursorKind(up));
+       up = clang_getCursorSemanticParent(up)) {
+    if (clang_getCursorKind(up) == CXCursor_LinkageSpec || clang_Cursor_isAnonymous(up))
+      continue;
+    char *outer = tu_take(clang_getCursorSpelling(up));
+    if (outer[0]) {
+      char *joined = kr_xasprintf("%s::%s", outer, name);
+      free(name);
+      name = joined;
+    }
+    free(outer);
+  }
+  return name;
 }
 
 struct tu_visit {
@@ -573,39 +611,6 @@ bool tu_is_device(CXCursor function)
 bool tu_is_host(CXCursor function)
 {
   return tu_has_child(function, CXCursor_CUDAHostAttr);
-}
-
-struct tu_find {
-  const struct tu *tu;
-  size_t offset;
-  CXCursor found;
-};
-
-static int tu_find_kernel(void *arg, CXCursor cursor, CXCursor parent)
-{
-  (void)parent;
-  struct tu_find *f = arg;
-  enum CXCursorKind kind = clang_getCursorKind(cursor);
-  if (kind == CXCursor_FunctionDecl || kind == CXCursor_FunctionTemplate) {
-    struct kr_span at;
-    if (clang_isCursorDefinition(cursor) && tu_span(f->tu, cursor, &at) &&
-        f->offset >= at.offset && f->offset < at.offset + at.length && tu_is_kernel(cursor)) {
-      f->found = cursor;
-      return 2;
-    }
-    return 1;
-  }
-  return kind == CXCursor_Namespace || kind == CXCursor_LinkageSpec ||
-                 kind == CXCursor_UnexposedDecl
-             ? 0
-             : 1;
-}
-
-CXCursor tu_kernel_at(const struct tu *tu, size_t offset)
-{
-  struct tu_find f = {tu, offset, clang_getNullCursor()};
-  tu_visit(clang_getTranslationUnitCursor(tu->unit), tu_find_kernel, &f);
-  return f.found;
 }
 
 // --- diagnostics ---

@@ -21,7 +21,7 @@
 struct tu_setup {
   const char *cuda_path;    // NULL: our own minimal headers
   const char *resource_dir; // NULL: the build's
-  const char *headers_dir;  // NULL: the build's
+  const char *headers_dir;  // NULL: those installed with this program
   const char *project_dir;  // NULL: the current folder
   const char *arch;         // "sm_90"; NULL: that
   const char *const *flags; // vetted
@@ -52,6 +52,9 @@ struct tu {
   unsigned map_parse;
   struct facts_known *known; // what facts.c remembers of the slice in this unit
   struct macros *macros; // private to macros.c; void after the next parse
+  // What tu_is_users() said last: declarations and macros come file by file.
+  CXFile asked;
+  bool asked_is_users;
   char *buffer; // what clang was given, as long as src.data
   unsigned parses;
 };
@@ -87,7 +90,8 @@ char *tu_file_name(CXFile file);
 char *tu_file_shown(const struct tu *tu, CXFile file);
 // A file that is part of neither the toolkit, our headers, clang nor the system:
 // the user's own, or the project's.
-bool tu_is_users(const struct tu *tu, CXFile file);
+bool tu_is_users(struct tu *tu, CXFile file);
+bool tu_in_users(struct tu *tu, CXCursor cursor); // its location
 // The bytes of a file as clang read it; the main file's are the user's. NULL when
 // there are none. Borrowed.
 const char *tu_file_text(const struct tu *tu, CXFile file, size_t *len);
@@ -96,6 +100,8 @@ const char *tu_file_text(const struct tu *tu, CXFile file, size_t *len);
 
 // Copies and disposes. Never NULL. The caller frees.
 char *tu_take(CXString s);
+// "nn::kernels::layer_norm"; anonymous namespaces are left out. The caller frees.
+char *tu_qualified(CXCursor c);
 // clang_visitChildren with a plain function: return 0 to go into the children,
 // 1 to go on without them, 2 to stop.
 typedef int tu_visitor(void *arg, CXCursor cursor, CXCursor parent);
@@ -106,8 +112,6 @@ bool tu_has_child(CXCursor cursor, enum CXCursorKind kind);
 bool tu_is_kernel(CXCursor function);      // __global__, templates too
 bool tu_is_device(CXCursor function);      // __device__ written on it
 bool tu_is_host(CXCursor function);        // __host__ written on it
-// The cursor of the kernel definition that begins at `offset` of the main file.
-CXCursor tu_kernel_at(const struct tu *tu, size_t offset);
 
 // --- diagnostics ---
 

@@ -50,8 +50,6 @@ struct macros;
 struct macros *macros_of(struct tu *tu); // owned by the unit, made once a parse
 // The definition in force for `name` at the end of the unit, or a null cursor.
 CXCursor macros_definition(const struct macros *m, const char *name);
-// The user's macro whose body holds byte `offset` of `file`.
-CXCursor macros_around(const struct macros *m, CXFile file, size_t offset);
 // An expansion of the main file that covers byte `offset`, its name and arguments
 // included; the outermost. Null cursor when none.
 CXCursor macros_expansion_at(const struct macros *m, size_t offset);

@@ -10,11 +10,12 @@
 #include <sys/mman.h>
 #include <sys/random.h>
 #include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
 
+#include "../base/clock.h"
 #include "../base/log.h"
 #include "../base/mem.h"
+#include "../base/parts.h"
 #include "child.h"
 #include "image.h"
 #include "report.h"
@@ -54,29 +55,6 @@ enum { CPU_TIMEOUT_MS = 10000, CPU_COMPILE_MS = 40000 };
 
 static bool cpu_exists(const char *path) { return !access(path, R_OK); }
 
-// The first of: below `libexec` where it is given, else below the running
-// program's folder, each of `places` tried; then where it was built.
-static char *cpu_find(const char *libexec, const char *const *places, const char *built)
-{
-  char self[PATH_MAX];
-  const char *base = libexec;
-  if (!base) {
-    ssize_t n = readlink("/proc/self/exe", self, sizeof self - 1);
-    self[n > 0 ? n : 0] = '\0';
-    char *slash = strrchr(self, '/');
-    if (slash)
-      *slash = '\0';
-    base = self;
-  }
-  for (; *places; places++) {
-    char *path = kr_xasprintf("%s/%s", base, *places);
-    if (cpu_exists(path))
-      return path;
-    free(path);
-  }
-  return cpu_exists(built) ? kr_xstrdup(built) : NULL;
-}
-
 static void cpu_close(struct kr_device *dev)
 {
   if (!dev)
@@ -93,27 +71,17 @@ static int cpu_open(const struct kr_backend_options *options, struct kr_device *
 {
   struct kr_device *dev = kr_xcalloc(1, sizeof *dev);
   dev->timeout_ms = options->timeout_ms ? options->timeout_ms : CPU_TIMEOUT_MS;
-  // From PREFIX/bin and from PREFIX/libexec/kevin-rewrite.
-  static const char *const cpuccs[] = {"kevin-cpucc", "../libexec/kevin-rewrite/kevin-cpucc", NULL};
-  static const char *const simts[] = {"kevin-simt", "../libexec/kevin-rewrite/kevin-simt", NULL};
-  static const char *const headers[] = {"../share/kevin-rewrite/include/kr/cuda.h",
-                                        "../../share/kevin-rewrite/include/kr/cuda.h", NULL};
-  dev->cpucc = cpu_find(options->libexec, cpuccs, KR_CPU_BUILT "/kevin-cpucc");
-  dev->simt = cpu_find(options->libexec, simts, KR_CPU_BUILT "/kevin-simt");
-  char *header = cpu_find(options->libexec, headers, KR_CPU_HEADERS "/kr/cuda.h");
-  dev->clang = kr_xstrdup(options->clang ? options->clang : KR_CPU_CLANG);
-  const char *missing = !dev->cpucc ? "kevin-cpucc" : !dev->simt ? "kevin-simt" : NULL;
-  if (header) {
-    char real[PATH_MAX];
-    header[strlen(header) - strlen("/kr/cuda.h")] = '\0';
-    dev->headers = kr_xstrdup(realpath(header, real) ? real : header);
-    free(header);
-  } else if (!missing) {
-    missing = "the headers";
-  }
+  dev->cpucc = kr_part_program("kevin-cpucc");
+  dev->simt = kr_part_program("kevin-simt");
+  dev->headers = kr_part_headers();
+  dev->clang = kr_xstrdup(KR_CPU_CLANG);
+  const char *missing = !cpu_exists(dev->cpucc)  ? dev->cpucc
+                        : !cpu_exists(dev->simt) ? dev->simt
+                        : !dev->headers          ? "the folder of device headers"
+                                                 : NULL;
   if (missing) {
-    kr_err_set(err, "the CPU back end is not whole: %s not found beside the program or in its "
-                    "libexec folder; install kevin-rewrite again", missing);
+    kr_err_set(err, "the CPU back end is not whole: %s is not there; install kevin-rewrite again",
+               missing);
     cpu_close(dev);
     return -1;
   }
@@ -132,8 +100,7 @@ static int cpu_open(const struct kr_backend_options *options, struct kr_device *
   f->shared_optin_bytes = KR_SHARED_MAX;
   long pages = sysconf(_SC_PHYS_PAGES), page = sysconf(_SC_PAGESIZE);
   f->memory_bytes = pages > 0 && page > 0 ? (size_t)pages * (size_t)page / 4 : (size_t)1 << 30;
-  snprintf(f->compiler, sizeof f->compiler, "clang %s",
-           options->clang ? "(given)" : KR_CPU_CLANG_VERSION);
+  snprintf(f->compiler, sizeof f->compiler, "clang %s", KR_CPU_CLANG_VERSION);
   *out = dev;
   return 0;
 }
@@ -453,13 +420,6 @@ static int cpu_prepare(struct kr_dataset *d, const struct kr_run_options *o, uns
   return 0;
 }
 
-static double cpu_now_ms(void)
-{
-  struct timespec t;
-  clock_gettime(CLOCK_MONOTONIC, &t);
-  return (double)t.tv_sec * 1e3 + (double)t.tv_nsec / 1e6;
-}
-
 static bool cpu_gap_is(const unsigned char *p, uint64_t n, unsigned char poison)
 {
   for (uint64_t i = 0; i < n; i++)
@@ -577,9 +537,9 @@ static void *cpu_pass_run(void *arg)
                         .fd3 = p->d->fd[p->index], .fd4 = p->m->fd,
                         .timeout_ms = p->timeout_ms,
                         .shorter_ms = p->index ? p->shorter_ms : NULL};
-  double start = cpu_now_ms();
+  double start = kr_now_ms();
   p->rc = child_run(&child, &p->err);
-  p->wall_ms = cpu_now_ms() - start;
+  p->wall_ms = kr_now_ms() - start;
   if (!p->index)
     atomic_store(p->shorter_ms, (unsigned)(10 * p->wall_ms) + 1000);
   if (!p->rc && words.len)

@@ -8,15 +8,9 @@
 #include <string.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
 
-static long long child_now_ms(void)
-{
-  struct timespec t;
-  clock_gettime(CLOCK_MONOTONIC, &t);
-  return t.tv_sec * 1000LL + t.tv_nsec / 1000000;
-}
+#include "../base/clock.h"
 
 // Descriptors are given their places from copies above all of them, so that no
 // place is overwritten before it was copied.
@@ -41,7 +35,7 @@ static void child_drain(struct pollfd *p, struct kr_bytes *into)
 // not waited for.
 static void child_watch(struct child *c, pid_t pid, int pidfd, int out, int log)
 {
-  long long start = child_now_ms();
+  long long start = (long long)kr_now_ms();
   struct pollfd p[3] = {{.fd = pidfd, .events = POLLIN},
                         {.fd = out, .events = POLLIN},
                         {.fd = log, .events = POLLIN}};
@@ -50,7 +44,7 @@ static void child_watch(struct child *c, pid_t pid, int pidfd, int out, int log)
     unsigned limit = c->timeout_ms, shorter = c->shorter_ms ? atomic_load(c->shorter_ms) : 0;
     if (shorter && shorter < limit)
       limit = shorter;
-    long long left = start + limit - child_now_ms();
+    long long left = start + limit - (long long)kr_now_ms();
     if (left <= 0 && !ended && !c->late) {
       c->late = true;
       kill(pid, SIGKILL);

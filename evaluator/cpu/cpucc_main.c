@@ -23,7 +23,6 @@
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
 
 #include <llvm-c/BitReader.h>
@@ -32,6 +31,7 @@
 #include <llvm-c/TargetMachine.h>
 
 #include "../base/bytes.h"
+#include "../base/clock.h"
 #include "../base/err.h"
 #include "../base/mem.h"
 #include "image.h"
@@ -154,19 +154,17 @@ static void cpucc_become(const struct cpucc *c, char **argv, int text, int overl
 static int cpucc_collect(const struct cpucc *c, pid_t pid, int out, int log, struct kr_bytes *bits,
                          struct kr_bytes *words, struct kr_err *err)
 {
-  struct timespec start, now;
-  clock_gettime(CLOCK_MONOTONIC, &start);
+  double end_ms = kr_now_ms() + 2e3 * CPUCC_SECONDS;
   struct pollfd p[2] = {{.fd = out, .events = POLLIN}, {.fd = log, .events = POLLIN}};
   char chunk[64 << 10];
   bool late = false;
   while (p[0].fd >= 0 || p[1].fd >= 0) {
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    long left = (2 * CPUCC_SECONDS - (now.tv_sec - start.tv_sec)) * 1000;
+    double left = end_ms - kr_now_ms();
     if (left <= 0 && !late) {
       kill(pid, SIGKILL);
       late = true;
     }
-    if (poll(p, 2, late ? 1000 : (int)left) <= 0 && late)
+    if (poll(p, 2, late ? 1000 : (int)left + 1) <= 0 && late)
       break;
     for (int i = 0; i < 2; i++) {
       if (p[i].fd < 0 || !p[i].revents)

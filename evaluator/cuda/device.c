@@ -10,6 +10,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "../base/clock.h"
 #include "../base/log.h"
 #include "../base/mem.h"
 #include "backend_cuda.h"
@@ -63,21 +64,14 @@ int device_check(struct kr_device *dev, CUresult r, const char *what, struct kr_
   return libcuda_check(dev->cu, r, what, err);
 }
 
-double device_now_ms(void)
-{
-  struct timespec t;
-  clock_gettime(CLOCK_MONOTONIC, &t);
-  return (double)t.tv_sec * 1e3 + (double)t.tv_nsec / 1e6;
-}
-
 CUresult device_wait(struct kr_device *dev, unsigned timeout_ms)
 {
-  double start = device_now_ms();
+  double start = kr_now_ms();
   for (;;) {
     CUresult r = dev->cu->cuStreamQuery(dev->stream);
     if (r != CUDA_ERROR_NOT_READY)
       return r;
-    double waited = device_now_ms() - start;
+    double waited = kr_now_ms() - start;
     if (waited > timeout_ms)
       return CUDA_ERROR_NOT_READY;
     // Most launches end within microseconds; long ones need no spinning.
@@ -334,7 +328,7 @@ static int cuda_open(const struct kr_backend_options *options, struct kr_device 
 {
   struct kr_device *dev = kr_xcalloc(1, sizeof *dev);
   dev->timeout_ms = options && options->timeout_ms ? options->timeout_ms : 10000;
-  double start = device_now_ms();
+  double start = kr_now_ms();
   if (process_lost) {
     free(dev);
     return kr_err_set(err, "a fault lost the GPU for this process; only a new process can use it");
@@ -346,7 +340,7 @@ static int cuda_open(const struct kr_backend_options *options, struct kr_device 
     return -1;
   }
   kr_debug("compile", "%s, %s, driver %s, %s: open in %.0f ms", dev->facts.name, dev->facts.arch,
-           dev->facts.driver, dev->facts.compiler, device_now_ms() - start);
+           dev->facts.driver, dev->facts.compiler, kr_now_ms() - start);
   *out = dev;
   return 0;
 }

@@ -89,7 +89,6 @@ void device_lose(struct kr_device *dev, const char *why);
 int device_check(struct kr_device *dev, CUresult r, const char *what, struct kr_err *err);
 // True for errors after which the context is gone.
 bool device_error_is_sticky(CUresult r);
-double device_now_ms(void);
 // Waits until the stream is idle. CUDA_SUCCESS, CUDA_ERROR_NOT_READY when
 // `timeout_ms` passed first, or the error.
 CUresult device_wait(struct kr_device *dev, unsigned timeout_ms);

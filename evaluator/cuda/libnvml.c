@@ -17,10 +17,8 @@ enum {
 
 struct libnvml {
   void *handle, *device;
-  char driver[80];
   int (*init)(void);
   int (*by_uuid)(const char *uuid, void **device);
-  int (*driver_version)(char *out, unsigned size);
   int (*clock)(void *device, int type, unsigned *mhz);
   int (*reasons)(void *device, unsigned long long *bits);
 };
@@ -35,7 +33,6 @@ struct libnvml *libnvml_open(const char *uuid)
     return NULL;
   *(void **)&l.init = dlsym(l.handle, "nvmlInit_v2");
   *(void **)&l.by_uuid = dlsym(l.handle, "nvmlDeviceGetHandleByUUID");
-  *(void **)&l.driver_version = dlsym(l.handle, "nvmlSystemGetDriverVersion");
   *(void **)&l.clock = dlsym(l.handle, "nvmlDeviceGetClockInfo");
   *(void **)&l.reasons = dlsym(l.handle, "nvmlDeviceGetCurrentClocksEventReasons");
   if (!l.reasons) // the name before driver 535
@@ -44,15 +41,8 @@ struct libnvml *libnvml_open(const char *uuid)
     dlclose(l.handle);
     return NULL;
   }
-  if (l.driver_version)
-    l.driver_version(l.driver, sizeof l.driver);
   lib = l;
   return &lib;
-}
-
-const char *libnvml_driver(const struct libnvml *lib)
-{
-  return lib ? lib->driver : "";
 }
 
 struct nvml_clocks libnvml_clocks(const struct libnvml *lib)

@@ -17,8 +17,6 @@ struct nvml_clocks {
 
 // NULL when there is no NVML or it does not know the GPU of `uuid` ("GPU-...").
 struct libnvml *libnvml_open(const char *uuid);
-// "580.159.04", or "" when it is not known.
-const char *libnvml_driver(const struct libnvml *lib);
 struct nvml_clocks libnvml_clocks(const struct libnvml *lib);
 // What changed from `before` to `after` that makes times doubtful, as a phrase
 // in `out`; "" when nothing did.

@@ -4,6 +4,7 @@
 #include <string.h>
 #include <sys/mman.h>
 
+#include "../base/clock.h"
 #include "../base/mem.h"
 
 // --- plain blocks ---
@@ -237,10 +238,10 @@ int memory_flag_poison(struct kr_device *dev, CUdeviceptr at, size_t size, unsig
 
 static CUresult wait_half(struct kr_device *dev, int half)
 {
-  double start = device_now_ms();
+  double start = kr_now_ms();
   CUresult r;
   while ((r = dev->cu->cuEventQuery(dev->half_done[half])) == CUDA_ERROR_NOT_READY)
-    if (device_now_ms() - start > 60000)
+    if (kr_now_ms() - start > 60000)
       break;
   return r;
 }

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "../base/clock.h"
 #include "../base/log.h"
 #include "../base/mem.h"
 
@@ -215,7 +216,7 @@ static void launch(struct kr_device *dev, struct kr_module *m, const struct kr_r
                    void **params, struct kr_run_result *result)
 {
   unsigned timeout_ms = o->timeout_ms ? o->timeout_ms : dev->timeout_ms;
-  double start = device_now_ms();
+  double start = kr_now_ms();
   CUresult r = module_launch(dev, m, &o->launch, params);
   if (r && !device_error_is_sticky(r)) {
     result->status = KR_RUN_LAUNCH_FAILED;
@@ -224,7 +225,7 @@ static void launch(struct kr_device *dev, struct kr_module *m, const struct kr_r
   }
   if (!r)
     r = device_wait(dev, timeout_ms);
-  result->wall_ms = device_now_ms() - start;
+  result->wall_ms = kr_now_ms() - start;
   if (r == CUDA_ERROR_NOT_READY) {
     result->status = KR_RUN_TIMEOUT;
     snprintf(result->text, sizeof result->text, "did not end within %u ms", timeout_ms);
@@ -248,7 +249,7 @@ int run_once(struct kr_device *dev, struct kr_module *m, struct kr_dataset *d,
     result->device_lost = true;
     return kr_err_set(err, "the GPU's context was lost: %s", dev->lost_why);
   }
-  double begin = device_now_ms(), prepared;
+  double begin = kr_now_ms(), prepared;
   struct placed *placed = kr_xcalloc(in->n_buffers + 1, sizeof *placed);
   CUdeviceptr *bases = kr_xcalloc(in->n_buffers + 1, sizeof *bases);
   struct run_params params = {0};
@@ -277,7 +278,7 @@ int run_once(struct kr_device *dev, struct kr_module *m, struct kr_dataset *d,
     goto out;
   }
   rc = 0;
-  prepared = device_now_ms();
+  prepared = kr_now_ms();
   if (result->status != KR_RUN_OK)
     goto out;
   result->n_buffers = in->n_buffers;
@@ -287,7 +288,7 @@ int run_once(struct kr_device *dev, struct kr_module *m, struct kr_dataset *d,
     goto out;
   }
   kr_debug("verify", "a run: prepare and launch %.2f, launch %.2f, fetch %.2f ms",
-           prepared - begin, result->wall_ms, device_now_ms() - prepared);
+           prepared - begin, result->wall_ms, kr_now_ms() - prepared);
 out:
   if (dev->lost)
     result->device_lost = true;

@@ -5,6 +5,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "../base/clock.h"
 #include "../base/log.h"
 #include "../base/mem.h"
 
@@ -376,7 +377,7 @@ static int run_blocks(struct timing *t, const struct kr_time_options *o, struct 
                       struct kr_err *err)
 {
   struct kr_device *dev = t->dev;
-  double start = device_now_ms(), block_ms = 0;
+  double start = kr_now_ms(), block_ms = 0;
   unsigned n_launches = t->a.launches;
   // How much goes into the stream before the host looks again.
   double guess_ms = 4 * n_launches * t->once_us / 1e3;
@@ -390,7 +391,7 @@ static int run_blocks(struct timing *t, const struct kr_time_options *o, struct 
     if (at_once > o->pairs - out->n)
       at_once = o->pairs - out->n;
     bool swapped[MAX_BLOCKS_AT_ONCE];
-    double put = device_now_ms();
+    double put = kr_now_ms();
     dev->cu->cuCtxResetPersistingL2Cache();
     for (size_t i = 0; i < at_once; i++) {
       swapped[i] = rng_next(&t->rng) >> 63;
@@ -415,7 +416,7 @@ static int run_blocks(struct timing *t, const struct kr_time_options *o, struct 
       out->b_us[out->n] = swapped[i] ? outer : inner;
       out->n++;
     }
-    double now = device_now_ms();
+    double now = kr_now_ms();
     block_ms = (now - put) / (double)at_once;
     bool enough = out->n >= 3 || block_ms > o->budget_ms;
     if (o->budget_ms && now - start + block_ms > o->budget_ms && enough)
@@ -514,12 +515,12 @@ int time_pair(struct kr_device *dev, struct kr_module *a, struct kr_module *b,
   struct timing t = {.dev = dev, .d = d, .rng = o->seed};
   t.poison = (unsigned char)(rng_next(&t.rng) | 0x80); // NaN or large in every type
   int lock = lock_take(dev->facts.uuid);
-  double begin = device_now_ms();
+  double begin = kr_now_ms();
   if (!dev->ml_tried) {
     dev->ml = libnvml_open(dev->facts.uuid);
     dev->ml_tried = true;
   }
-  double opened = device_now_ms();
+  double opened = kr_now_ms();
   if (copies_make(dev, d, o->random_offsets, &t.rng, err))
     goto out;
   struct cuda_copies *c = d->copies;
@@ -544,11 +545,11 @@ int time_pair(struct kr_device *dev, struct kr_module *a, struct kr_module *b,
   result->copies = c->n;
   result->launches_a_batch = t.a.launches;
   result->cold = true;
-  double ready = device_now_ms();
+  double ready = kr_now_ms();
   struct nvml_clocks before = libnvml_clocks(dev->ml);
-  double clocks = device_now_ms();
+  double clocks = kr_now_ms();
   int failed = run_blocks(&t, o, result, err);
-  double timed = device_now_ms();
+  double timed = kr_now_ms();
   if (!failed)
     look_at_clocks(dev, before, result, lock >= 0);
   result->n_buffers = d->in->n_buffers;
@@ -564,7 +565,7 @@ int time_pair(struct kr_device *dev, struct kr_module *a, struct kr_module *b,
   kr_debug("time", "%zu blocks of %u launches over %u copies: nvml %.1f, copies and graphs %.1f, "
            "clocks %.1f, blocks %.1f, rest %.1f ms", result->n, t.a.launches, c->n,
            opened - begin, ready - opened, clocks - ready, timed - clocks,
-           device_now_ms() - timed);
+           kr_now_ms() - timed);
   rc = 0;
 out:
   batch_release(dev, &t.a);

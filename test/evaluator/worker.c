@@ -271,7 +271,6 @@ static void test_the_two_halves(void)
   CHECK_INT(kr_worker_judge_end(w, &v, &err), -1);
   // Begun without an open: it is opened.
   CHECK_INT(kr_worker_judge_begin(w, &cand, &o, &err), 0);
-  CHECK(kr_worker_fd(w) >= 0);
   CHECK_INT(kr_worker_judge_end(w, &v, &err), 0);
   CHECK_INT(v.status, KR_STATUS_OK);
   CHECK_NEAR(v.speedup, 1.5, 1e-12);

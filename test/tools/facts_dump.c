@@ -7,8 +7,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
+#include "evaluator/base/clock.h"
 #include "evaluator/base/mem.h"
 #include "plugin/tu.h"
 
@@ -36,13 +36,6 @@ static int dump_find(void *arg, CXCursor c, CXCursor parent)
     d->found = c;
   free(name);
   return 1;
-}
-
-static double dump_ms(void)
-{
-  struct timespec t;
-  clock_gettime(CLOCK_MONOTONIC, &t);
-  return t.tv_sec * 1e3 + t.tv_nsec / 1e6;
 }
 
 static char *dump_stdin(void)
@@ -91,26 +84,6 @@ static void dump_facts(const struct kr_facts *f)
   if (f->has_goto_computed)
     printf("computed-goto\n");
   printf("suffix %s\n", f->suffix_intact ? "intact" : "changed");
-}
-
-static void dump_release(struct kr_facts *f)
-{
-  for (size_t i = 0; i < f->n_decls; i++) {
-    free(f->decls[i].name);
-    free(f->decls[i].qualified);
-    free(f->decls[i].type_name);
-    free(f->decls[i].attributes);
-  }
-  free(f->decls);
-  for (size_t i = 0; i < f->n_uses; i++)
-    free(f->uses[i].name);
-  free(f->uses);
-  for (size_t i = 0; i < f->n_errors; i++)
-    free(f->errors[i].text);
-  free(f->errors);
-  free(f->kernel_usr);
-  free(f->kernel_signature);
-  free(f->param_restrict);
 }
 
 int main(int argc, char **argv)
@@ -178,14 +151,14 @@ int main(int argc, char **argv)
     dump_facts(&facts);
   for (int i = 0; time_it && !status && i < 10; i++) {
     struct kr_facts again;
-    double t0 = dump_ms();
+    double t0 = kr_now_ms();
     status = facts_make(warm, &ask, &again, &err);
-    fprintf(stderr, "facts %.1f ms\n", dump_ms() - t0);
+    fprintf(stderr, "facts %.1f ms\n", kr_now_ms() - t0);
     if (!status)
-      dump_release(&again);
+      kr_facts_release(&again);
   }
   if (!status)
-    dump_release(&facts);
+    kr_facts_release(&facts);
   for (size_t i = 0; i < k.n_deps; i++)
     free(k.deps[i].file);
   free(k.deps);

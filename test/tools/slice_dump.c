@@ -9,8 +9,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
+#include "evaluator/base/clock.h"
 #include "evaluator/base/mem.h"
 #include "plugin/tu.h"
 
@@ -42,30 +42,6 @@ static int dump_find(void *arg, CXCursor c, CXCursor parent)
   }
   free(name);
   return 1;
-}
-
-static double dump_ms(void)
-{
-  struct timespec t;
-  clock_gettime(CLOCK_MONOTONIC, &t);
-  return t.tv_sec * 1e3 + t.tv_nsec / 1e6;
-}
-
-static char *dump_qualified(CXCursor c)
-{
-  char *name = tu_take(clang_getCursorSpelling(c));
-  for (CXCursor up = clang_getCursorSemanticParent(c);
-       !clang_isTranslationUnit(clang_getCursorKind(up)) && !clang_isInvalid(clang_getCursorKind(up));
-       up = clang_getCursorSemanticParent(up)) {
-    if (clang_getCursorKind(up) != CXCursor_Namespace || clang_Cursor_isAnonymous(up))
-      continue;
-    char *outer = tu_take(clang_getCursorSpelling(up));
-    char *longer = kr_xasprintf("%s::%s", outer, name);
-    free(outer);
-    free(name);
-    name = longer;
-  }
-  return name;
 }
 
 int main(int argc, char **argv)
@@ -110,13 +86,13 @@ int main(int argc, char **argv)
     fprintf(stderr, "%s\n", err.text);
     return 2;
   }
-  double t0 = dump_ms();
+  double t0 = kr_now_ms();
   struct tu *tu = tu_open(&setup, path, src.data, src.len, &err);
   if (!tu) {
     fprintf(stderr, "%s\n", err.text);
     return 1;
   }
-  double t1 = dump_ms();
+  double t1 = kr_now_ms();
   if (time_it)
     fprintf(stderr, "parse %.0f ms\n", t1 - t0);
   struct dump d = {.tu = tu, .name = kernel};
@@ -126,16 +102,16 @@ int main(int argc, char **argv)
     fprintf(stderr, "%s: no kernel %s\n", path, kernel ? kernel : "");
   for (size_t i = 0; i < d.n; i++) {
     struct kr_pkernel k;
-    char *expression = dump_qualified(d.found[i]);
+    char *expression = tu_qualified(d.found[i]);
     memset(&k, 0, sizeof k);
     char *name = k.name = tu_take(clang_getCursorSpelling(d.found[i]));
     tu_span(tu, d.found[i], &k.at);
-    t0 = dump_ms();
+    t0 = kr_now_ms();
     err.text[0] = '\0';
     int refused = clang_getCursorKind(d.found[i]) == CXCursor_FunctionTemplate
                       ? kr_err_set(&err, "templates are not there yet")
                       : slice_make(tu, d.found[i], &k, &err);
-    t1 = dump_ms();
+    t1 = kr_now_ms();
     if (time_it)
       fprintf(stderr, "slice %.0f ms\n", t1 - t0);
     if (all)
