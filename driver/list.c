@@ -28,7 +28,7 @@ static const char *list_state(const struct task *t)
   struct kr_ledger l;
   struct fresh f = {.state = FRESH_MISSING};
   if (kr_ledger_load(&l, t->in->root, NULL))
-    return "new";
+    return "unknown";
   fresh_check(t->in, t->marker, &l, fresh_outside(t->in), &f);
   const char *state = f.state == FRESH_MISSING ? "new"
                       : f.state == FRESH_STALE ? "stale"
@@ -138,10 +138,31 @@ static void list_json(const struct task *t, struct results *js)
   results_close(js, '}');
 }
 
+// A ledger that cannot be read is told once, and its kernels' state is unknown.
+static void list_ledgers(struct tasks *t)
+{
+  for (size_t i = 0; i < t->n; i++) {
+    bool told = false;
+    for (size_t k = 0; k < i && !told; k++)
+      told = !strcmp(t->items[k].in->root, t->items[i].in->root);
+    struct kr_ledger l;
+    struct kr_err err = {""};
+    if (told)
+      continue;
+    if (kr_ledger_load(&l, t->items[i].in->root, &err)) {
+      kr_error("%s", err.text);
+      t->n_failed++;
+    } else {
+      kr_ledger_release(&l);
+    }
+  }
+}
+
 int list_run(struct project *p, const struct options *o)
 {
   struct tasks t;
   tasks_collect(&t, p, o, false);
+  list_ledgers(&t);
   if (o->format == FORMAT_JSON) {
     struct results js;
     results_start(&js, "list");

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "../evaluator/base/mem.h"
+#include "replace.h"
 
 static char *baseline_path(const char *root, struct kr_hash hash)
 {
@@ -18,7 +19,9 @@ int kr_baseline_store(const char *root, const void *data, size_t len, struct kr_
 {
   struct kr_hash hash = kr_hash_of(data, len);
   char *path = baseline_path(root, hash);
-  int rc = kr_replace_path(path, data, len, 0666, err);
+  int rc = replace_plain(root, path, err);
+  if (!rc)
+    rc = kr_replace_path(path, data, len, 0666, err);
   free(path);
   if (rc < 0)
     return -1;
@@ -31,7 +34,9 @@ int kr_baseline_load(const char *root, struct kr_hash hash, struct kr_bytes *out
 {
   char *path = baseline_path(root, hash);
   struct kr_source src = {0};
-  int rc = kr_source_read(&src, path, err);
+  int rc = replace_plain(root, path, err);
+  if (!rc)
+    rc = kr_source_read(&src, path, err);
   kr_bytes_init(out, KR_SOURCE_MAX);
   if (!rc && !kr_hash_equal(src.hash, hash))
     rc = kr_err_set(err, "%s was changed: its bytes no longer have the hash that is its name",

@@ -419,7 +419,9 @@ int kr_ledger_load(struct kr_ledger *l, const char *root, struct kr_err *err)
   *l = (struct kr_ledger){.root = kr_xstrdup(root)};
   char *path = ledger_path(root);
   struct kr_source src = {0};
-  if (access(path, F_OK) && errno == ENOENT)
+  if (replace_plain(root, NULL, err))
+    rc = -1;
+  else if (access(path, F_OK) && errno == ENOENT)
     rc = 0;
   else if (!kr_source_read(&src, path, err))
     rc = ledger_parse(l, path, src.data, src.len, err);
@@ -486,7 +488,9 @@ int kr_ledger_save(struct kr_ledger *l, struct kr_err *err)
   char *path = ledger_path(l->root);
   char *attributes_path = kr_xasprintf("%s/.kevin/.gitattributes", l->root);
   struct ledger_merge m = {l, path};
-  int rc = replace_update(path, 0666, ledger_make, &m, err);
+  int rc = replace_plain(l->root, NULL, err);
+  if (!rc)
+    rc = replace_update(path, 0666, ledger_make, &m, err);
   if (rc >= 0 && access(attributes_path, F_OK))
     rc = kr_replace_path(attributes_path, attributes, sizeof attributes - 1, 0666, err);
   free(attributes_path);

@@ -597,3 +597,20 @@ int replace_update(const char *path, unsigned mode, replace_make *make, void *ar
 {
   return replace_own(path, (struct replace_text){NULL, 0, make, arg}, mode, err);
 }
+
+int replace_plain(const char *root, const char *path, struct kr_err *err)
+{
+  static const char *const names[] = {"", "/ledger", "/baselines", "/.gitattributes"};
+  enum { N = sizeof names / sizeof *names };
+  for (size_t i = 0; i < N + (path != NULL); i++) {
+    struct stat st;
+    char *own = i < N ? kr_xasprintf("%s/.kevin%s", root, names[i]) : kr_xstrdup(path);
+    bool link = !lstat(own, &st) && S_ISLNK(st.st_mode);
+    if (link)
+      kr_err_set(err, "%s is a symbolic link; nothing is read or written through it", own);
+    free(own);
+    if (link)
+      return -1;
+  }
+  return 0;
+}

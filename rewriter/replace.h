@@ -16,4 +16,8 @@ typedef int replace_make(void *arg, const char *old, size_t old_len, struct kr_b
 int replace_update(const char *path, unsigned mode, replace_make *make, void *arg,
                    struct kr_err *err);
 
+// Refuses a `.kevin` that a repository made lead elsewhere: what the tool keeps of its
+// own stays below `root`. `path`, a file in it, may be NULL. Not there is plain.
+int replace_plain(const char *root, const char *path, struct kr_err *err);
+
 #endif
