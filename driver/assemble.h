@@ -1,5 +1,5 @@
-#ifndef KEVIN_DRIVER_ASSEMBLE_H
-#define KEVIN_DRIVER_ASSEMBLE_H
+#ifndef KR_DRIVER_ASSEMBLE_H
+#define KR_DRIVER_ASSEMBLE_H
 
 #include "../evaluator/contract.h"
 #include "../plugin/plugin.h"

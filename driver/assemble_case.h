@@ -1,5 +1,5 @@
-#ifndef KEVIN_DRIVER_ASSEMBLE_CASE_H
-#define KEVIN_DRIVER_ASSEMBLE_CASE_H
+#ifndef KR_DRIVER_ASSEMBLE_CASE_H
+#define KR_DRIVER_ASSEMBLE_CASE_H
 
 #include "assemble_internal.h"
 

@@ -1,11 +1,11 @@
-#ifndef KEVIN_DRIVER_ASSEMBLE_INTERNAL_H
-#define KEVIN_DRIVER_ASSEMBLE_INTERNAL_H
+#ifndef KR_DRIVER_ASSEMBLE_INTERNAL_H
+#define KR_DRIVER_ASSEMBLE_INTERNAL_H
 
 #include "assemble.h"
 
 // What the files that assemble contracts share: assemble.c puts the contract
 // together, assemble_names.c knows which names mean what, assemble_launch.c the
-// geometry and who may change it, assemble_case.c the cases and their values.
+// geometry and who may change it, assemble_case*.c the cases and their values.
 
 // One scalar or pointer of the kernel's parameters, by its path.
 struct asm_leaf {

@@ -1,5 +1,5 @@
-#ifndef DRIVER_FEEDBACK_H
-#define DRIVER_FEEDBACK_H
+#ifndef KR_DRIVER_FEEDBACK_H
+#define KR_DRIVER_FEEDBACK_H
 
 #include "../evaluator/base/bytes.h"
 #include "../evaluator/evaluator.h"

@@ -1,5 +1,5 @@
-#ifndef DRIVER_HTTP_H
-#define DRIVER_HTTP_H
+#ifndef KR_DRIVER_HTTP_H
+#define KR_DRIVER_HTTP_H
 
 #include <signal.h>
 #include <stdbool.h>

@@ -1,5 +1,5 @@
-#ifndef DRIVER_MODEL_H
-#define DRIVER_MODEL_H
+#ifndef KR_DRIVER_MODEL_H
+#define KR_DRIVER_MODEL_H
 
 #include <signal.h>
 #include <stdbool.h>

@@ -1,5 +1,5 @@
-#ifndef DRIVER_PROMPT_H
-#define DRIVER_PROMPT_H
+#ifndef KR_DRIVER_PROMPT_H
+#define KR_DRIVER_PROMPT_H
 
 #include "../evaluator/base/bytes.h"
 #include "../evaluator/base/err.h"

@@ -1,5 +1,5 @@
-#ifndef DRIVER_PROMPT_TEXTS_H
-#define DRIVER_PROMPT_TEXTS_H
+#ifndef KR_DRIVER_PROMPT_TEXTS_H
+#define KR_DRIVER_PROMPT_TEXTS_H
 
 // The files of driver/prompts/, compiled in.
 

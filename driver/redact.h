@@ -1,5 +1,5 @@
-#ifndef DRIVER_REDACT_H
-#define DRIVER_REDACT_H
+#ifndef KR_DRIVER_REDACT_H
+#define KR_DRIVER_REDACT_H
 
 #include <stddef.h>
 

@@ -1,5 +1,5 @@
-#ifndef DRIVER_REFINE_H
-#define DRIVER_REFINE_H
+#ifndef KR_DRIVER_REFINE_H
+#define KR_DRIVER_REFINE_H
 
 #include <limits.h>
 #include <signal.h>

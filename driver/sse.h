@@ -1,5 +1,5 @@
-#ifndef DRIVER_SSE_H
-#define DRIVER_SSE_H
+#ifndef KR_DRIVER_SSE_H
+#define KR_DRIVER_SSE_H
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -1,5 +1,5 @@
-#ifndef KEVIN_DRIVER_SUGGEST_H
-#define KEVIN_DRIVER_SUGGEST_H
+#ifndef KR_DRIVER_SUGGEST_H
+#define KR_DRIVER_SUGGEST_H
 
 #include "../evaluator/base/bytes.h"
 #include "../plugin/plugin.h"

@@ -1,5 +1,5 @@
-#ifndef DRIVER_UTF8_H
-#define DRIVER_UTF8_H
+#ifndef KR_DRIVER_UTF8_H
+#define KR_DRIVER_UTF8_H
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -1,5 +1,5 @@
-#ifndef DRIVER_VARIANT_H
-#define DRIVER_VARIANT_H
+#ifndef KR_DRIVER_VARIANT_H
+#define KR_DRIVER_VARIANT_H
 
 #include <stdbool.h>
 #include <stddef.h>
