@@ -29,20 +29,25 @@ static size_t lex_splice(const char *text, size_t len, size_t pos)
   return 0;
 }
 
-static size_t lex_fold(const char *text, size_t len, size_t pos)
+// Called for every character of every token: the test that mostly fails is inline.
+static inline size_t lex_fold(const char *text, size_t len, size_t pos)
 {
-  for (size_t n; (n = lex_splice(text, len, pos));)
+  while (__builtin_expect(pos < len && text[pos] == '\\', 0)) {
+    size_t n = lex_splice(text, len, pos);
+    if (!n)
+      break;
     pos += n;
+  }
   return pos;
 }
 
 // The character at a folded position; -1 at the end.
-static int lex_at(const struct kr_lexer *lx, size_t pos)
+static inline int lex_at(const struct kr_lexer *lx, size_t pos)
 {
   return pos < lx->len ? (unsigned char)lx->text[pos] : -1;
 }
 
-static size_t lex_after(const struct kr_lexer *lx, size_t pos)
+static inline size_t lex_after(const struct kr_lexer *lx, size_t pos)
 {
   return lex_fold(lx->text, lx->len, pos + 1);
 }
@@ -99,6 +104,10 @@ void kr_lexer_init(struct kr_lexer *lx, const char *text, size_t len)
 static size_t lex_word(const struct kr_lexer *lx, size_t pos)
 {
   for (;;) {
+    // All but splices and universal character names.
+    while (pos < lx->len && lex_is_word((unsigned char)lx->text[pos]))
+      pos++;
+    pos = lex_fold(lx->text, lx->len, pos);
     size_t after = lex_ucn(lx, pos);
     if (after != pos)
       pos = after;
@@ -182,21 +191,51 @@ static size_t lex_block_comment(const struct kr_lexer *lx, size_t pos, unsigned 
 
 static size_t lex_line_comment(const struct kr_lexer *lx, size_t pos)
 {
+  // Usually to the newline, where no backslash stands on the line.
+  const char *begin = lx->text + pos, *nl = memchr(begin, '\n', lx->len - pos);
+  size_t n = nl ? (size_t)(nl - begin) : lx->len - pos;
+  if (!memchr(begin, '\\', n) && !memchr(begin, '\r', n))
+    return pos + n;
   while (lex_at(lx, pos) >= 0 && !lex_is_newline(lex_at(lx, pos)))
     pos = lex_after(lx, pos);
   return pos;
 }
 
-// Longest first. `<<<` and `>>>` are CUDA's.
-static const char *const punctuators[] = {
-    "%:%:", "<<<", ">>>", "<<=", ">>=", "...", "->*", "<<", ">>", "<=", ">=", "==", "!=",
-    "&&",   "||",  "++",  "--",  "+=",  "-=",  "*=",  "/=", "%=", "&=", "|=", "^=", "->",
-    ".*",   "::",  "##",  "<:",  ":>",  "<%",  "%>",  "%:", "{",  "}",  "[",  "]",  "(",
-    ")",    ";",   ":",   "?",   ".",   "~",   "!",   "+",  "-",  "*",  "/",  "%",  "^",
-    "&",    "|",   "=",   "<",   ">",   ",",   "#",   "@"};
+// By first character, longest first. `<<<` and `>>>` are CUDA's.
+enum { PUNCT_MOST = 8 };
+static const char *const punctuators[128][PUNCT_MOST] = {
+    ['%'] = {"%:%:", "%=", "%>", "%:", "%"},
+    ['<'] = {"<<<", "<<=", "<<", "<=", "<:", "<%", "<"},
+    ['>'] = {">>>", ">>=", ">>", ">=", ">"},
+    ['.'] = {"...", ".*", "."},
+    ['-'] = {"->*", "--", "-=", "->", "-"},
+    ['='] = {"==", "="},
+    ['!'] = {"!=", "!"},
+    ['&'] = {"&&", "&=", "&"},
+    ['|'] = {"||", "|=", "|"},
+    ['+'] = {"++", "+=", "+"},
+    ['*'] = {"*=", "*"},
+    ['/'] = {"/=", "/"},
+    ['^'] = {"^=", "^"},
+    [':'] = {"::", ":>", ":"},
+    ['#'] = {"##", "#"},
+    ['{'] = {"{"},
+    ['}'] = {"}"},
+    ['['] = {"["},
+    [']'] = {"]"},
+    ['('] = {"("},
+    [')'] = {")"},
+    [';'] = {";"},
+    ['?'] = {"?"},
+    ['~'] = {"~"},
+    [','] = {","},
+    ['@'] = {"@"},
+};
 
 static bool punct_is_digraph(const char *p)
 {
+  if (!p[1] || !strchr("<%:", p[0]))
+    return false;
   return !strcmp(p, "<:") || !strcmp(p, ":>") || !strcmp(p, "<%") || !strcmp(p, "%>") ||
          !strcmp(p, "%:") || !strcmp(p, "%:%:");
 }
@@ -214,15 +253,11 @@ static const char *punct_meaning(const char *p)
 
 static const char *lex_punct(const struct kr_lexer *lx, size_t pos, size_t *end)
 {
-  // Those that begin nothing longer, which are most of any text.
-  static const char alone[] = "{\0}\0[\0]\0(\0)\0;\0?\0~\0,\0@";
-  for (size_t k = 0; k < sizeof alone; k += 2)
-    if (lx->text[pos] == alone[k]) {
-      *end = pos + 1;
-      return alone + k;
-    }
-  for (size_t k = 0; k < sizeof punctuators / sizeof *punctuators; k++) {
-    const char *p = punctuators[k];
+  int first = lex_at(lx, pos);
+  for (size_t k = 0; first >= 0 && first < 128 && k < PUNCT_MOST; k++) {
+    const char *p = punctuators[first][k];
+    if (!p)
+      break;
     size_t at = pos, last = pos, i = 0;
     for (; p[i] && lex_at(lx, at) == p[i]; i++) {
       last = at + 1;
@@ -333,7 +368,7 @@ static void lex_scan(struct kr_lexer *lx, size_t pos, struct kr_token *tok)
     tok->kind = p ? KR_TOK_PUNCT : KR_TOK_OTHER;
     if (p && punct_is_digraph(p))
       tok->flags |= KR_TOK_DIGRAPH;
-    if (p && !lx->code_on_line && !strcmp(punct_meaning(p), "#")) {
+    if (p && !lx->code_on_line && (!strcmp(p, "#") || !strcmp(p, "%:"))) {
       lx->in_directive = true;
       tok->flags |= KR_TOK_DIRECTIVE_START;
     }
@@ -473,12 +508,39 @@ static bool string_parts(const char *s, size_t len, size_t *prefix, size_t *cont
   return true;
 }
 
+// Fields of a hash, gathered: tokens are short, and a call of the hash function
+// for each costs more than hashing.
+struct fields {
+  struct kr_hasher hasher;
+  size_t n;
+  unsigned char bytes[4096];
+};
+
+// As kr_hasher_field().
+static void field_add(struct fields *f, const void *data, size_t len)
+{
+  if (len > sizeof f->bytes / 2 || f->n + 8 + len > sizeof f->bytes) {
+    kr_hasher_add(&f->hasher, f->bytes, f->n);
+    f->n = 0;
+  }
+  if (len > sizeof f->bytes / 2) {
+    kr_hasher_field(&f->hasher, data, len);
+    return;
+  }
+  for (int i = 0; i < 8; i++)
+    f->bytes[f->n++] = (unsigned char)((uint64_t)len >> (8 * i));
+  if (len)
+    memcpy(f->bytes + f->n, data, len);
+  f->n += len;
+}
+
 struct kr_hash kr_lex_hash(const char *text, size_t len)
 {
-  struct kr_hasher h;
+  struct fields fields;
   struct kr_lexer lx;
   struct kr_bytes word, joined;
-  kr_hasher_init(&h);
+  kr_hasher_init(&fields.hasher);
+  fields.n = 0;
   kr_lexer_init(&lx, text, len);
   kr_bytes_init(&word, SIZE_MAX / 4);
   kr_bytes_init(&joined, SIZE_MAX / 4);
@@ -500,9 +562,9 @@ struct kr_hash kr_lex_hash(const char *text, size_t len)
       continue;
     }
     if (open)
-      kr_hasher_field(&h, joined.data, joined.len);
+      field_add(&fields, joined.data, joined.len);
     if (ends_directive)
-      kr_hasher_field(&h, "\n", 1);
+      field_add(&fields, "\n", 1);
     directive = tok.flags & KR_TOK_DIRECTIVE;
     open = joins;
     if (tok.kind == KR_TOK_END)
@@ -517,13 +579,14 @@ struct kr_hash kr_lex_hash(const char *text, size_t len)
     size_t n = tok.flags & KR_TOK_DIGRAPH ? strlen(spelling) : word.len;
     if (tok.kind == KR_TOK_PUNCT && n > 1 && strspn(spelling, "<>") == n)
       for (size_t i = 0; i < n; i++)
-        kr_hasher_field(&h, spelling + i, 1);
+        field_add(&fields, spelling + i, 1);
     else
-      kr_hasher_field(&h, spelling, n);
+      field_add(&fields, spelling, n);
   }
   kr_bytes_release(&word);
   kr_bytes_release(&joined);
-  return kr_hasher_end(&h);
+  kr_hasher_add(&fields.hasher, fields.bytes, fields.n);
+  return kr_hasher_end(&fields.hasher);
 }
 
 bool kr_lex_is_keyword(const char *spelling, size_t len)
