@@ -248,7 +248,9 @@ static int compile(const struct prove *p, const void *text, size_t len, char *sa
   if (status < 0)
     goto out;
   if (status >= 126) {
-    kr_err_set(err, "%s ended with status %d on %s", p->compiler, status, p->original->path);
+    first_error(log.len ? log.data : out.data, said, size);
+    kr_err_set(err, "%s ended with status %d on %s: %s", p->compiler, status, p->original->path,
+               said[0] ? said : "no message");
     goto out;
   }
   rc = status != 0;

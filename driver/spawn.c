@@ -46,29 +46,29 @@ static char **spawn_environment(void)
   return out;
 }
 
-// In the child: only calls that are safe after fork().
+// In the child: only calls that are safe after fork(). A program that runs closes
+// `failed`; otherwise the reason goes there, since 127 may be a program's own.
 static void spawn_child(const char *const *argv, char *const *env, const char *dir, int out,
-                        int errs)
+                        int errs, int failed)
 {
   int null = open("/dev/null", O_RDWR);
-  if (dup2(null, 0) < 0 || dup2(out, 1) < 0 || dup2(errs, 2) < 0)
-    _exit(127);
-  if (dir && chdir(dir))
-    _exit(127);
-  execvpe(argv[0], (char *const *)(void *)(size_t)argv, env);
-  _exit(127);
+  if (dup2(null, 0) >= 0 && dup2(out, 1) >= 0 && dup2(errs, 2) >= 0 && (!dir || !chdir(dir)))
+    execvpe(argv[0], (char *const *)(void *)(size_t)argv, env);
+  int why = errno;
+  ssize_t told = write(failed, &why, sizeof why);
+  _exit(told == sizeof why ? 127 : 126);
 }
 
 int spawn_run(const char *const *argv, const char *dir, unsigned timeout_ms, struct kr_bytes *out,
               struct kr_bytes *errs, struct kr_err *err)
 {
-  int rc = -1, status = 0;
-  int pipes[2][2] = {{-1, -1}, {-1, -1}};
+  int rc = -1, status = 0, why = 0;
+  int pipes[3][2] = {{-1, -1}, {-1, -1}, {-1, -1}};
   pid_t pid = -1;
   char **env = spawn_environment();
   spawn_say(argv);
   double end_ms = kr_now_ms() + timeout_ms;
-  if (pipe2(pipes[0], O_CLOEXEC) || pipe2(pipes[1], O_CLOEXEC)) {
+  if (pipe2(pipes[0], O_CLOEXEC) || pipe2(pipes[1], O_CLOEXEC) || pipe2(pipes[2], O_CLOEXEC)) {
     kr_err_errno(err, "cannot make a pipe for %s", argv[0]);
     goto end;
   }
@@ -78,8 +78,8 @@ int spawn_run(const char *const *argv, const char *dir, unsigned timeout_ms, str
     goto end;
   }
   if (!pid)
-    spawn_child(argv, env, dir, pipes[0][1], pipes[1][1]);
-  for (int i = 0; i < 2; i++) {
+    spawn_child(argv, env, dir, pipes[0][1], pipes[1][1], pipes[2][1]);
+  for (int i = 0; i < 3; i++) {
     close(pipes[i][1]);
     pipes[i][1] = -1;
   }
@@ -112,13 +112,11 @@ int spawn_run(const char *const *argv, const char *dir, unsigned timeout_ms, str
     continue;
   pid = -1;
   rc = WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
-  if (rc == 127) {
-    kr_err_set(err, "%s could not be run; is it installed?", argv[0]);
-    rc = -1;
-  }
+  if (read(pipes[2][0], &why, sizeof why) == sizeof why)
+    rc = kr_err_set(err, "%s could not be run: %s", argv[0], strerror(why));
 end:
   free(env);
-  for (int i = 0; i < 2; i++)
+  for (int i = 0; i < 3; i++)
     for (int k = 0; k < 2; k++)
       if (pipes[i][k] >= 0)
         close(pipes[i][k]);
