@@ -107,6 +107,20 @@ static int judge_facts(struct judge *j, const struct kr_screen_input *in, struct
   return 0;
 }
 
+// What the screen notes and does not refuse goes into the report.
+static void judge_note(struct kr_verdict *v, const struct kr_screen_input *in)
+{
+  struct kr_screen notes = {0};
+  kr_screen_notes(in, &notes);
+  for (size_t i = 0; i < notes.n; i++) {
+    char *text = kr_xasprintf("%s%sline %u: %s", v->note ? v->note : "", v->note ? "; " : "",
+                              notes.items[i].line, notes.items[i].text);
+    free(v->note);
+    v->note = text;
+  }
+  kr_screen_release(&notes);
+}
+
 int judge_candidate(void *arg, const struct kr_candidate *cand, unsigned number,
                     struct kr_verdict *v, struct kr_err *err)
 {
@@ -140,6 +154,8 @@ int judge_candidate(void *arg, const struct kr_candidate *cand, unsigned number,
     judge_environment(v, KR_STAGE_SCREEN, parser_err.text);
   else if (screen.n && v->status != KR_STATUS_COMPILE_ERROR)
     judge_refuse(v, &screen); // of two that found it broken, the compiler is the one to hear
+  if (v->status == KR_STATUS_OK)
+    judge_note(v, &in);
   kr_screen_release(&screen);
   kr_debug("verify", "judgement %u: %s at %s%s%s", number, kr_status_name(v->status),
            kr_stage_name(v->stage), v->log ? ": " : "", v->log ? v->log : "");

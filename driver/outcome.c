@@ -106,6 +106,8 @@ void outcome_turns(const struct outcome *out, struct kr_bytes *b)
       kr_bytes_addf(b, " (the same as %u.%u)", out->refined.turns[t->same_as].trajectory,
                     out->refined.turns[t->same_as].turn);
     kr_bytes_addf(b, "%s\n", i == out->winner ? "  <- taken" : "");
+    if (v->note)
+      kr_bytes_addf(b, "       (%s)\n", v->note);
   }
 }
 
@@ -137,6 +139,7 @@ static void outcome_turn_json(const struct refine_turn *t, struct results *js)
   results_string(js, "status", kr_status_name(t->verdict.status));
   results_string(js, "log", t->verdict.log);
   results_string(js, "told", t->told);
+  results_string(js, "note", t->verdict.note);
   results_string(js, "code", t->variant.candidate.code);
   results_string(js, "summary", t->variant.summary);
   results_number(js, "score", t->score);

@@ -544,8 +544,10 @@ static int run_unmarked(struct run *r)
   struct tasks all;
   size_t failed = r->tasks.n_failed;
   tasks_collect(&all, r->project, r->options, true);
-  if (all.environment || r->project->n_failed)
+  if (all.environment)
     talk_say("no marked kernel");
+  else if (!all.n_kernels && r->project->n_failed)
+    ; // what could not be read was told, and nothing is known of it
   else if (!all.n_kernels)
     talk_say("no kernels found; those in an included file are found by naming that file");
   else
@@ -583,8 +585,13 @@ int run_refine(struct project *p, const struct options *o, const volatile sig_at
     goto out;
   }
   run_skip_fresh(&r);
-  if (o->mode == MODE_IN_PLACE && run_count_open(&r))
-    run_refuse_dirty(&r);
+  if (o->mode == MODE_IN_PLACE) {
+    for (size_t i = 0; i < p->n; i++)
+      if (p->inputs[i].n_marked)
+        kr_replace_sweep(p->inputs[i].src.real);
+    if (run_count_open(&r))
+      run_refuse_dirty(&r);
+  }
   size_t open = run_count_open(&r);
   if (open) {
     status = run_open_model(&r);

@@ -11,7 +11,7 @@ KERNEL = {
             {"why", "backend", "device", "arch", "confirmed", "speedup", "lo", "hi", "cases", "winner", "calls",
              "tokens_in", "tokens_out", "turns"}),
 }
-TURN = ({"trajectory", "turn", "stage", "status", "log", "told", "code", "summary", "score", "model_ms", "judge_ms"},
+TURN = ({"trajectory", "turn", "stage", "status", "log", "told", "note", "code", "summary", "score", "model_ms", "judge_ms"},
         {"speedup", "lo", "hi", "cases"})
 
 
