@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/clock.h"
+#include "base/lex.h"
 #include "base/mem.h"
 #include "fill.h"
 #include "scope.h"
@@ -186,6 +187,64 @@ static void put_resources(struct judgement *j)
   kr_instance_release(&in);
 }
 
+// The threads that __launch_bounds__ allows, 0 when none is there or it is
+// written in names of the candidate's own.
+static int64_t bounds_of(const struct judgement *j)
+{
+  const char *code = j->cand->code;
+  const struct kr_contract *c = j->e->c;
+  size_t n;
+  int64_t threads = 0;
+  struct kr_token *toks = kr_lex_all(code, strlen(code), false, &n);
+  for (size_t i = 0; i + 2 < n; i++) {
+    if (!kr_token_is(code, toks[i], "__launch_bounds__") || !kr_token_is(code, toks[i + 1], "("))
+      continue;
+    size_t end = i + 2, depth = 0;
+    for (; end < n && (depth || (!kr_token_is(code, toks[end], ",") && !kr_token_is(code, toks[end], ")")));
+         end++) {
+      depth += kr_token_is(code, toks[end], "(");
+      depth -= kr_token_is(code, toks[end], ")");
+    }
+    if (end >= n)
+      break;
+    struct scope s = {.contract = c};
+    char *text = kr_xstrndup(code + toks[i + 2].offset, toks[end].offset - toks[i + 2].offset);
+    if (scope_eval_int(&s, text, "__launch_bounds__", &threads, NULL))
+      threads = 0;
+    free(text);
+  }
+  free(toks);
+  return threads;
+}
+
+// A launch above the candidate's own bounds fails on every GPU; a back end that
+// runs it all the same would prove what cannot be launched.
+static bool bounds_exceeded(struct judgement *j)
+{
+  struct kr_evaluator *e = j->e;
+  int64_t most = bounds_of(j);
+  bool exceeded = false;
+  for (size_t k = 0; most > 0 && k < e->c->n_cases && !exceeded; k++) {
+    struct kr_instance in;
+    struct kr_launch l;
+    const struct declared_case *d = &e->cases[k];
+    if (instance_plan(&in, e->c, k, d->overrides, d->n_overrides, NULL))
+      continue;
+    int64_t threads = 0;
+    if (!kr_instance_launch(&in, j->geometry, e->d.facts, &l, NULL))
+      threads = (int64_t)l.block[0] * l.block[1] * l.block[2];
+    kr_instance_release(&in);
+    if (threads <= most)
+      continue;
+    char *text = kr_xasprintf("%lld threads a block exceed __launch_bounds__(%lld)",
+                              (long long)threads, (long long)most);
+    judge_fail(j, KR_STAGE_SMOKE, KR_STATUS_LAUNCH_FAILED, false, text);
+    free(text);
+    exceeded = true;
+  }
+  return exceeded;
+}
+
 // --- the whole ---
 
 static int compile_and_check(struct judgement *j)
@@ -199,7 +258,7 @@ static int compile_and_check(struct judgement *j)
   unsigned budget = j->o->check_budget_ms ? j->o->check_budget_ms : CHECK_BUDGET_MS;
   j->check_end_ms = compiled + budget;
   put_resources(j);
-  rc = judge_check(j);
+  rc = bounds_exceeded(j) ? JUDGE_FAILED : judge_check(j);
   j->v->check_ms = kr_now_ms() - compiled;
   return rc;
 }

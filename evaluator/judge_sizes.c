@@ -14,7 +14,7 @@
 enum {
   OWN_NUMBERS = 48,
   OWN_SIZES = 64,
-  OWN_TRIED = 14,
+  OWN_TRIED = 10,
   OWN_LARGE = 2, // of those above this
   OWN_SMALL_BYTES = 1 << 20,
   OWN_BEYOND_BYTES = 24 << 20

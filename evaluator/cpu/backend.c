@@ -355,6 +355,25 @@ struct cpu_layout {
   uint64_t offset[KR_MAX_BUFFERS]; // of the first element in its pages
 };
 
+// A buffer that the kernel reaches through pointers to const alone. One that is
+// written and put back is unchanged in the end, and wrong all the same: others
+// may read it meanwhile.
+static bool cpu_is_const(const struct kr_instance *in, size_t buffer)
+{
+  for (size_t i = 0; i < in->n_slots; i++) {
+    const struct kr_pointer_slot *s = &in->slots[i];
+    if (s->buffer != buffer)
+      continue;
+    const struct kr_param *p = &in->contract->params[s->param];
+    bool is_const = false;
+    for (size_t l = 0; l < p->n_leaves; l++)
+      is_const = is_const || (p->leaves[l].offset == s->offset && p->leaves[l].is_const);
+    if (!is_const)
+      return false;
+  }
+  return in->buffers[buffer].role == KR_IN;
+}
+
 // Everything a run starts from, written anew: nothing of an earlier run stays.
 static int cpu_prepare(struct kr_dataset *d, const struct kr_run_options *o, unsigned timeout_ms,
                        int pass, struct cpu_layout *lay, struct kr_err *err)
@@ -380,7 +399,7 @@ static int cpu_prepare(struct kr_dataset *d, const struct kr_run_options *o, uns
     const struct kr_buffer *b = &in->buffers[i];
     uint64_t mapped = b->null ? 0 : cpu_pages(b->bytes);
     at += KR_BUFFER_GUARD;
-    job->buffers[i] = (struct kr_job_buffer){at, mapped, file};
+    job->buffers[i] = (struct kr_job_buffer){at, mapped, file, cpu_is_const(in, i)};
     lay->here[i] = (unsigned char *)job + file;
     lay->offset[i] = mapped ? cpu_offset(b, o->placement, mapped) : 0;
     lay->data[i] = at + lay->offset[i];

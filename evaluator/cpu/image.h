@@ -31,7 +31,7 @@ enum {
   KR_MAX_PARAM_BYTES = 64 << 10,
   KR_STATIC_SHARED_MAX = 48 << 10,
   KR_SHARED_MAX = 227 << 10,
-  KR_IMAGE_VERSION = 1
+  KR_IMAGE_VERSION = 2
 };
 #define KR_BUFFER_GUARD (UINT64_C(1) << 30)
 
@@ -95,6 +95,7 @@ struct kr_job_buffer {
   uint64_t address; // of the first mapped page
   uint64_t bytes;   // mapped, whole pages
   uint64_t offset;  // in the job file
+  uint64_t readonly;
 };
 
 // The first pages of a job file; parameters and buffers follow.

@@ -33,8 +33,12 @@ static void report_place(const struct kr_job *job, const struct kr_image *image,
     size_t unit = b->type->size ? b->type->size : 1;
     if (address >= data[i]) {
       uint64_t past = address - data[i];
-      snprintf(out, size, "element %llu of `%s`, which has %lld",
-               (unsigned long long)(past / unit), path, (long long)b->count);
+      if (j->readonly && past / unit < (uint64_t)b->count)
+        snprintf(out, size, "element %llu of `%s`, which is const",
+                 (unsigned long long)(past / unit), path);
+      else
+        snprintf(out, size, "element %llu of `%s`, which has %lld",
+                 (unsigned long long)(past / unit), path, (long long)b->count);
     } else {
       snprintf(out, size, "%llu bytes before the start of `%s`",
                (unsigned long long)(data[i] - address), path);

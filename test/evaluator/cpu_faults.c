@@ -93,6 +93,30 @@ static void misaligned(void)
   kit_end(&k);
 }
 
+// Written and put back: nothing has changed in the end, and it is a fault.
+static void constant(void)
+{
+  static const char code[] =
+      "__global__ void k(const int *x, int *o) { int t = threadIdx.x, v = x[t];\n"
+      " volatile int *p = (int *)x; if (t == 3) { p[t] = 0; p[t] = v; } o[t] = v; }";
+  int x[32] = {0};
+  for (int is_const = 0; is_const < 2; is_const++) {
+    struct kit k;
+    struct kr_leaf leaf = {.path = (char *)"", .kind = KR_POINTER, .is_const = is_const};
+    kit_begin(&k, "k");
+    kit_buffer(&k, "x", KR_IN, 4, 32, x);
+    kit_buffer(&k, "o", KR_OUT, 4, 32, NULL);
+    k.params[0].leaves = &leaf;
+    k.params[0].n_leaves = 1;
+    kit_launch(&k, 1, 32, 0);
+    kit_go(&k, code);
+    CHECK_INT(k.r.status, is_const ? KR_RUN_FAULT : KR_RUN_OK);
+    CHECK(!is_const || kit_says(&k, "thread (3,0,0) of block (0,0,0) writes element 3 of `x`, "
+                                    "which is const"));
+    kit_end(&k);
+  }
+}
+
 static void waiting(void)
 {
   fault("__global__ void k(int *o) { if (threadIdx.x < 16) __syncthreads(); else __syncwarp();\n"
@@ -231,6 +255,7 @@ int main(void)
   bounds();
   placements();
   misaligned();
+  constant();
   waiting();
   ends();
   races();

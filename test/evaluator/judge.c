@@ -540,6 +540,11 @@ static void test_what_launches_end_in(void)
   expect("overruns", NULL, KR_STAGE_SMOKE, KR_STATUS_FAULT, "buffers that end exactly");
   expect("fused", "n / 0", KR_STAGE_SMOKE, KR_STATUS_LAUNCH_FAILED, "n / 0");
   expect("fused", "2147483648", KR_STAGE_SMOKE, KR_STATUS_LAUNCH_FAILED, "more than the limit");
+  // Bounds below the launch, in numbers and the contract's constants.
+  expect("fused __launch_bounds__(TILE * (16 - 1), 2)", NULL, KR_STAGE_SMOKE,
+         KR_STATUS_LAUNCH_FAILED, "256 threads a block exceed __launch_bounds__(240)");
+  expect("fused __launch_bounds__(TILE * TILE)", NULL, KR_STAGE_TIME, KR_STATUS_OK, NULL);
+  expect("fused __launch_bounds__(saxpy_own)", NULL, KR_STAGE_TIME, KR_STATUS_OK, NULL);
   close_now();
 }
 

@@ -97,7 +97,8 @@ int main(void)
   for (uint32_t i = 0; i < simt_job->n_buffers; i++) {
     const struct kr_job_buffer *b = &simt_job->buffers[i];
     if (b->bytes)
-      simt_map(b->address, b->bytes, PROT_READ | PROT_WRITE, MAP_SHARED, SIMT_JOB_FD, b->offset);
+      simt_map(b->address, b->bytes, b->readonly ? PROT_READ : PROT_READ | PROT_WRITE, MAP_SHARED,
+               SIMT_JOB_FD, b->offset);
   }
   // A copy, so that the arguments are the same for every thread whatever one writes.
   static unsigned char params[KR_MAX_PARAM_BYTES] __attribute__((aligned(KR_PAGE)));
