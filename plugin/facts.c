@@ -482,7 +482,7 @@ static int facts_static_one(void *arg, CXCursor cursor, CXCursor parent)
   return kind == CXCursor_UnexposedExpr || kind == CXCursor_ParenExpr ? 0 : 1;
 }
 
-// Is the operand of `&` a constant of the variant that outlives a launch?
+// Is the operand of `&` or a cast a constant of the variant that outlives a launch?
 static bool facts_is_static_of_code(const struct facts *f, CXCursor address)
 {
   CXCursor var = clang_getNullCursor();
@@ -495,6 +495,24 @@ static bool facts_is_static_of_code(const struct facts *f, CXCursor address)
   tu_place(clang_getCursorLocation(var), &file, &at);
   return tu_is_main(f->tu, file) && at >= f->begin && at < f->end &&
          (!facts_is_local(var) || clang_Cursor_getStorageClass(var) == CX_SC_Static);
+}
+
+// A cast that gives a reference, `(int &)k`: what stands before its operand holds `&`.
+static bool facts_casts_to_reference(const struct facts *f, CXCursor cast)
+{
+  CXFile file = NULL;
+  size_t begin, end;
+  CXSourceRange range = clang_getCursorExtent(cast);
+  tu_place(clang_getRangeStart(range), &file, &begin);
+  if (!tu_is_main(f->tu, file))
+    return false;
+  tu_place(clang_getRangeEnd(range), &file, &end);
+  for (size_t i = 0; i < f->n_toks; i++) {
+    size_t at = f->begin + f->toks[i].offset;
+    if (at >= begin && at < end && kr_token_is(f->tu->src.data + f->begin, f->toks[i], "&"))
+      return true;
+  }
+  return false;
 }
 
 static int facts_body_one(void *arg, CXCursor cursor, CXCursor parent)
@@ -513,6 +531,16 @@ static int facts_body_one(void *arg, CXCursor cursor, CXCursor parent)
         !tu_has_child(cursor, CXCursor_CUDASharedAttr) &&
         (!facts_is_const(clang_getCursorType(cursor)) ||
          facts_is_writable(clang_getCursorType(cursor))))
+      f->out->has_static_local = true;
+    if (clang_getCursorType(cursor).kind == CXType_LValueReference &&
+        facts_is_static_of_code(f, cursor))
+      f->out->has_static_local = true;
+    break;
+  case CXCursor_CStyleCastExpr:
+  case CXCursor_CXXReinterpretCastExpr:
+  case CXCursor_CXXConstCastExpr:
+  case CXCursor_CXXFunctionalCastExpr:
+    if (facts_is_static_of_code(f, cursor) && facts_casts_to_reference(f, cursor))
       f->out->has_static_local = true;
     break;
   case CXCursor_UnaryOperator:
