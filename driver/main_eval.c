@@ -263,7 +263,18 @@ static int request_variant(const cJSON *req, const struct kr_contract *c, struct
   const cJSON *code = cJSON_GetObjectItemCaseSensitive(req, "code");
   if (cJSON_IsString(code)) {
     // In a fence of its own, so that a launch line means the same in both.
-    char *fenced = kr_xasprintf("~~~~~~~~\n%s\n~~~~~~~~\n", code->valuestring);
+    // The fence is longer than any run of its mark inside.
+    size_t longest = 0, run = 0;
+    for (const char *p = code->valuestring; *p; p++) {
+      run = *p == '~' ? run + 1 : 0;
+      longest = run > longest ? run : longest;
+    }
+    size_t width = longest < 3 ? 3 : longest + 1;
+    char *fence = kr_xmalloc(width + 1);
+    memset(fence, '~', width);
+    fence[width] = 0;
+    char *fenced = kr_xasprintf("%s\n%s\n%s\n", fence, code->valuestring, fence);
+    free(fence);
     int rc = variant_parse(fenced, strlen(fenced), false, &c->geometry, v);
     free(fenced);
     if (!rc)
