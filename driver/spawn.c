@@ -52,7 +52,7 @@ static void spawn_child(const char *const *argv, char *const *env, const char *d
                         int errs, int failed)
 {
   int null = open("/dev/null", O_RDWR);
-  if (dup2(null, 0) >= 0 && dup2(out, 1) >= 0 && dup2(errs, 2) >= 0 && (!dir || !chdir(dir)))
+  if (null >= 0 && dup2(null, 0) >= 0 && dup2(out, 1) >= 0 && dup2(errs, 2) >= 0 && (!dir || !chdir(dir)))
     execvpe(argv[0], (char *const *)(void *)(size_t)argv, env);
   int why = errno;
   ssize_t told = write(failed, &why, sizeof why);
@@ -93,7 +93,6 @@ int spawn_run(const char *const *argv, const char *dir, unsigned timeout_ms, str
     if (n <= 0) {
       kill(pid, SIGKILL);
       waitpid(pid, NULL, 0);
-      pid = -1;
       kr_err_set(err, "%s took longer than %u ms and was stopped", argv[0], timeout_ms);
       goto end;
     }
@@ -110,7 +109,6 @@ int spawn_run(const char *const *argv, const char *dir, unsigned timeout_ms, str
   }
   while (waitpid(pid, &status, 0) < 0 && errno == EINTR)
     continue;
-  pid = -1;
   rc = WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
   if (read(pipes[2][0], &why, sizeof why) == sizeof why)
     rc = kr_err_set(err, "%s could not be run: %s", argv[0], strerror(why));
