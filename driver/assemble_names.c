@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "../evaluator/base/lex.h"
 #include "../evaluator/base/mem.h"
 
 // Which names mean what. A name of an expression is looked up among let and
@@ -341,6 +342,44 @@ bool asm_check_all_names(struct assembly *a)
 
 // --- markers and kernels ---
 
+static bool asm_says_global(const char *text, size_t len)
+{
+  struct kr_lexer lx;
+  kr_lexer_init(&lx, text, len);
+  for (;;) {
+    struct kr_token tok = kr_lexer_next_code(&lx);
+    if (tok.kind == KR_TOK_END)
+      return false;
+    if (kr_token_is(text, tok, "__global__"))
+      return true;
+  }
+}
+
+// A kernel by its text that the compiler did not see: behind an error that it could
+// not read past, or in a branch that `#if` leaves out.
+static void asm_unseen(const struct kr_source *src, const struct kr_unit *unit,
+                       const struct kr_marker *m, struct kr_diags *diags)
+{
+  const struct kr_diag *why = NULL;
+  for (size_t i = 0; i < unit->n_errors && !why; i++)
+    if (unit->errors[i].severity == KR_SEV_ERROR)
+      why = &unit->errors[i];
+  unsigned line, col;
+  if (!why)
+    kr_diags_add(diags, KR_SEV_WARNING, m->at.offset, 5,
+                 "the kernel below is not compiled here; does an `#if` leave it out?");
+  else if (why->offset == SIZE_MAX)
+    kr_diags_add(diags, KR_SEV_ERROR, m->at.offset, 5,
+                 "the kernel below is not seen, because a file that is included does not parse (%s)",
+                 why->text);
+  else {
+    kr_source_place(src, why->offset, &line, &col);
+    kr_diags_add(diags, KR_SEV_ERROR, m->at.offset, 5,
+                 "the kernel below is not seen, because line %u does not parse (%s)", line,
+                 why->text);
+  }
+}
+
 size_t assemble_attach(const struct kr_source *src, const struct kr_markers *markers,
                        const struct kr_unit *unit, struct kr_diags *diags)
 {
@@ -364,6 +403,10 @@ size_t assemble_attach(const struct kr_source *src, const struct kr_markers *mar
                        src->data[stop] != '(';)
       stop++;
     bool call = stop < end && src->data[stop] == '(';
+    if (asm_says_global(src->data + begin, stop - begin)) {
+      asm_unseen(src, unit, m, diags);
+      continue;
+    }
     while (stop > begin && (src->data[stop - 1] == ' ' || src->data[stop - 1] == '\t'))
       stop--;
     kr_diags_add(diags, KR_SEV_WARNING, m->at.offset, 5,

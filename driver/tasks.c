@@ -87,6 +87,7 @@ static void tasks_input(struct tasks *t, struct project *p, struct input *in,
   t->n_kernels += in->unit.n_kernels;
   struct kr_diags diags = {0};
   assemble_attach(&in->src, &in->markers, &in->unit, &diags);
+  t->n_failed += diags.n_errors;
   for (size_t i = 0; i < in->markers.n; i++) {
     const struct kr_marker *m = &in->markers.items[i];
     t->n_off += m->verb == KR_MARKER_OFF;

@@ -158,9 +158,12 @@ static const char *tu_arch(const char *arch)
   return best;
 }
 
+static void tu_first_header(struct tu *tu, const struct tu_setup *setup);
+
 static void tu_command_line(struct tu *tu, const struct tu_setup *setup)
 {
   size_t cap = 0;
+  tu_first_header(tu, setup);
   tu_arg(tu, &cap, kr_xstrdup("-xcuda"));
   tu_arg(tu, &cap, kr_xstrdup("--cuda-device-only"));
   tu_arg(tu, &cap, kr_xasprintf("--cuda-gpu-arch=%s", tu_arch(setup->arch)));
@@ -172,6 +175,17 @@ static void tu_command_line(struct tu *tu, const struct tu_setup *setup)
   tu_arg(tu, &cap, kr_xstrdup("-target-sdk-version=12.5"));
   tu_arg(tu, &cap, kr_xstrdup("-ferror-limit=0"));
   tu_arg(tu, &cap, kr_xstrdup("-Wno-everything"));
+  if (tu->cuda_include) {
+    tu_arg(tu, &cap, kr_xasprintf("--cuda-path=%s", setup->cuda_path));
+    tu_arg(tu, &cap, kr_xasprintf("-isystem%s/cccl", tu->cuda_include));
+    tu_arg(tu, &cap, kr_xstrdup("-include"));
+    tu_arg(tu, &cap, kr_xasprintf("%s/%s", tu->cuda_include, tu_extras_name));
+  } else {
+    tu_arg(tu, &cap, kr_xstrdup("-nocudainc"));
+    tu_arg(tu, &cap, kr_xasprintf("-isystem%s", tu->headers_dir));
+    tu_arg(tu, &cap, kr_xstrdup("-include"));
+    tu_arg(tu, &cap, kr_xasprintf("%s/cuda_runtime.h", tu->headers_dir));
+  }
   bool std_given = false;
   for (size_t i = 0; i < setup->n_flags; i++)
     std_given |= !strncmp(setup->flags[i], "-std=", 5);
@@ -190,32 +204,73 @@ static void tu_command_line(struct tu *tu, const struct tu_setup *setup)
       tu_arg(tu, &cap, kr_xstrdup(flag));
     }
   }
-  if (tu->cuda_include) {
-    tu_arg(tu, &cap, kr_xasprintf("--cuda-path=%s", setup->cuda_path));
-    tu_arg(tu, &cap, kr_xasprintf("-isystem%s/cccl", tu->cuda_include));
-    tu_arg(tu, &cap, kr_xstrdup("-include"));
-    tu_arg(tu, &cap, kr_xasprintf("%s/%s", tu->cuda_include, tu_extras_name));
-  } else {
-    tu_arg(tu, &cap, kr_xstrdup("-nocudainc"));
-    tu_arg(tu, &cap, kr_xasprintf("-isystem%s", tu->headers_dir));
-    tu_arg(tu, &cap, kr_xstrdup("-include"));
-    tu_arg(tu, &cap, kr_xasprintf("%s/cuda_runtime.h", tu->headers_dir));
+}
+
+// Names that configure the toolkit's headers and must be seen by them.
+static bool tu_macro_is_for_headers(const char *name)
+{
+  static const char *const heads[] = {"_", "CUDA", "CUB", "THRUST", "CCCL", "NDEBUG"};
+  for (size_t i = 0; i < sizeof heads / sizeof *heads; i++)
+    if (!strncmp(name, heads[i], strlen(heads[i])))
+      return true;
+  return false;
+}
+
+// Macros of the command line reach clang's own first header, where nvcc reads no header
+// at all; one called N or T breaks it. They are put aside while it is read.
+static void tu_first_header(struct tu *tu, const struct tu_setup *setup)
+{
+  struct kr_bytes push, pop;
+  struct kr_source src = {0};
+  kr_bytes_init(&push, KR_SOURCE_MAX);
+  kr_bytes_init(&pop, 1 << 20);
+  for (size_t i = 0; i < setup->n_flags; i++) {
+    const char *name = setup->flags[i] + 2;
+    size_t len = strspn(name, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_");
+    if (strncmp(setup->flags[i], "-D", 2) || !len || tu_macro_is_for_headers(name))
+      continue;
+    kr_bytes_addf(&push, "#pragma push_macro(\"%.*s\")\n#undef %.*s\n", (int)len, name, (int)len,
+                  name);
+    kr_bytes_addf(&pop, "#pragma pop_macro(\"%.*s\")\n", (int)len, name);
   }
+  if (push.len) {
+    tu->first_path = tu->cuda_include
+                         ? kr_xasprintf("%s/include/__clang_cuda_runtime_wrapper.h", tu->resource_dir)
+                         : kr_xasprintf("%s/cuda_runtime.h", tu->headers_dir);
+    if (!kr_source_read(&src, tu->first_path, NULL)) {
+      kr_bytes_add(&push, src.data, src.len);
+      kr_bytes_addc(&push, '\n');
+      if (tu->cuda_include)
+        tu->extras = kr_xasprintf("%s%s", tu_extras, pop.data); // the last one of ours
+      else
+        kr_bytes_add(&push, pop.data, pop.len);
+      tu->first = kr_bytes_take(&push);
+      kr_source_release(&src);
+    }
+  }
+  kr_bytes_release(&push);
+  kr_bytes_release(&pop);
 }
 
 // The main text and what is read in place of files of the toolkit.
-static unsigned tu_unsaved(const struct tu *tu, struct CXUnsavedFile files[3], char *names[2])
+static unsigned tu_unsaved(const struct tu *tu, struct CXUnsavedFile files[4], char *names[2])
 {
   unsigned n = 0;
   names[0] = names[1] = NULL;
+  if (tu->first) {
+    files[n].Filename = tu->first_path;
+    files[n].Contents = tu->first;
+    files[n++].Length = strlen(tu->first);
+  }
   files[n].Filename = tu->path;
   files[n].Contents = tu->buffer;
   files[n++].Length = tu->src.len;
   if (tu->cuda_include) {
     names[0] = kr_xasprintf("%s/%s", tu->cuda_include, tu_extras_name);
     files[n].Filename = names[0];
-    files[n].Contents = tu_extras;
-    files[n++].Length = sizeof tu_extras - 1;
+    files[n].Contents = tu->extras ? tu->extras : tu_extras;
+    files[n].Length = strlen(files[n].Contents);
+    n++;
     // Gone from the toolkit since 12.0, asked for by clang's wrapper.
     names[1] = kr_xasprintf("%s/texture_fetch_functions.h", tu->cuda_include);
     if (access(names[1], F_OK)) {
@@ -262,7 +317,7 @@ static int tu_start(struct tu *tu, unsigned options, struct kr_err *err)
   tu->index = clang_createIndexWithOptions(&index);
   if (!tu->index)
     return kr_err_set(err, "libclang is older than 17");
-  struct CXUnsavedFile files[3];
+  struct CXUnsavedFile files[4];
   char *names[2];
   unsigned n = tu_unsaved(tu, files, names);
   enum CXErrorCode code = clang_parseTranslationUnit2(
@@ -322,6 +377,9 @@ struct tu *tu_open_like(const struct tu *like, const char *text, size_t len, str
   tu->headers_dir = kr_xstrdup(like->headers_dir);
   tu->cuda_include = like->cuda_include ? kr_xstrdup(like->cuda_include) : NULL;
   tu->cuda_real = like->cuda_real ? kr_xstrdup(like->cuda_real) : NULL;
+  tu->first = like->first ? kr_xstrdup(like->first) : NULL;
+  tu->first_path = like->first_path ? kr_xstrdup(like->first_path) : NULL;
+  tu->extras = like->extras ? kr_xstrdup(like->extras) : NULL;
   size_t cap = 0;
   for (size_t i = 0; i < like->n_args; i++) {
     bool file = !strcmp(like->args[i], "-include") && i + 1 < like->n_args;
@@ -345,7 +403,7 @@ int tu_reparse(struct tu *tu, const char *text, size_t len, struct kr_err *err)
   tu->macros = NULL;
   tu->asked = NULL;
   tu_take_text(tu, text, len);
-  struct CXUnsavedFile files[3];
+  struct CXUnsavedFile files[4];
   char *names[2];
   unsigned n = tu_unsaved(tu, files, names);
   int code = clang_reparseTranslationUnit(tu->unit, n, files, CXReparse_None);
@@ -380,6 +438,9 @@ void tu_close(struct tu *tu)
     free(tu->args[i]);
   free(tu->args);
   free(tu->buffer);
+  free(tu->extras);
+  free(tu->first);
+  free(tu->first_path);
   free(tu->given);
   free(tu->path);
   free(tu->project_dir);

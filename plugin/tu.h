@@ -55,6 +55,7 @@ struct tu {
   // What tu_is_users() said last: declarations and macros come file by file.
   CXFile asked;
   bool asked_is_users;
+  char *first, *first_path, *extras; // headers that put the command line's macros aside; or NULL
   char *buffer; // what clang was given, as long as src.data
   unsigned parses;
 };

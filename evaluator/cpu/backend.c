@@ -132,15 +132,31 @@ static int cpu_memory_file(const char *name, const void *data, size_t len)
 
 // Of the contract's flags those that mean something here. Search paths do not:
 // nothing but our own headers can be included.
-static size_t cpu_flags(const struct kr_contract *c, char **argv)
+//
+// Macros become lines above the unit, below the back end's own header: programs define
+// names as short as N and T, which are parameters of templates there.
+static void cpu_macro(char what, const char *text, struct kr_bytes *macros)
+{
+  const char *value = strchr(text, '=');
+  size_t name = value ? (size_t)(value - text) : strlen(text);
+  if (what == 'U')
+    kr_bytes_addf(macros, "#undef %s\n", text);
+  else
+    kr_bytes_addf(macros, "#define %.*s %.*s\n", (int)name, text,
+                  value ? (int)strcspn(value + 1, "\n") : 1, value ? value + 1 : "1");
+}
+
+static size_t cpu_flags(const struct kr_contract *c, char **argv, struct kr_bytes *macros)
 {
   size_t n = 0;
   for (size_t i = 0; i < c->n_flags; i++) {
     const char *f = c->flags[i];
     bool takes = !strcmp(f, "-D") || !strcmp(f, "-U");
     if (takes && i + 1 < c->n_flags)
-      argv[n++] = kr_xasprintf("%s%s", f, c->flags[++i]);
-    else if (!takes && (!strncmp(f, "-D", 2) || !strncmp(f, "-U", 2) || !strncmp(f, "-std=", 5)))
+      cpu_macro(f[1], c->flags[++i], macros);
+    else if (!takes && (!strncmp(f, "-D", 2) || !strncmp(f, "-U", 2)))
+      cpu_macro(f[1], f + 2, macros);
+    else if (!strncmp(f, "-std=", 5))
       argv[n++] = kr_xstrdup(f);
     else if (!strcmp(f, "-fmad=false") || !strcmp(f, "--fmad=false"))
       argv[n++] = kr_xstrdup("--fmad=false");
@@ -190,7 +206,7 @@ static int cpu_compile(struct kr_device *dev, const struct kr_contract *c, const
   argv[0] = kr_xstrdup("kevin-cpucc");
   argv[1] = kr_xasprintf("--clang=%s", dev->clang);
   argv[2] = kr_xasprintf("--include=%s", dev->headers);
-  cpu_flags(c, argv + 3);
+  cpu_flags(c, argv + 3, &unit);
   int rc = -1, in = -1;
   struct kr_module *m = NULL;
   kr_bytes_adds(&unit, "#line 1 \"variant.cu\"\n");
