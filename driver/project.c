@@ -202,6 +202,25 @@ void project_close(struct project *p)
   *p = (struct project){0};
 }
 
+// Most flags that are left out change nothing here (-O3, -Xcompiler ...). Those
+// that bring text or further flags can: the kernel might be judged as it is in
+// another configuration, and that is said without being asked.
+static void input_tell_dropped(const struct input *in)
+{
+  static const char *const matter[] = {"-include", "--include", "-imacros", "--options-file", "-optf", "@"};
+  for (const char *line = in->dropped.data; *line;) {
+    size_t n = strcspn(line, "\n");
+    for (size_t i = 0; i < sizeof matter / sizeof *matter; i++)
+      if (!strncmp(line, matter[i], strlen(matter[i]))) {
+        kr_warn("%s: the flag `%.*s` is left out, because it is not among those that are safe; what "
+                "it brings is missing",
+                in->src.path, (int)n, line);
+        break;
+      }
+    line += n + (line[n] == '\n');
+  }
+}
+
 // The flags of a file: the database's, then those of the command line.
 static int input_flags(struct input *in, const struct options *o, struct kr_err *err)
 {
@@ -217,7 +236,9 @@ static int input_flags(struct input *in, const struct options *o, struct kr_err 
               o->build_dir);
   }
   kr_flags_filter(&in->flags, o->flags, o->n_flags, cwd, in->root, &in->dropped);
-  if (in->dropped.len && o->verbose > 0)
+  if (o->verbose <= 0)
+    input_tell_dropped(in);
+  else if (in->dropped.len)
     kr_note("%s: flags left out, because they are not on the list of those that are safe:\n%s",
             in->src.path, in->dropped.data);
   // "-arch=sm_90", "--gpu-architecture=sm_90", "-gencode=arch=compute_90,code=sm_90"
