@@ -109,9 +109,9 @@ void screen_check_statements(struct screen *s)
       // Up to what tells a function from a variable.
       size_t k = i + 1;
       bool fine = false, device = false;
-      for (size_t b = i; b-- > 0 && toks[b].kind == KR_TOK_IDENTIFIER;) {
-        fine = fine || is(s, toks[b], "__shared__") || is(s, toks[b], "constexpr");
-        device = device || is(s, toks[b], "__device__");
+      for (size_t b = i; b > 0 && toks[b - 1].kind == KR_TOK_IDENTIFIER; b--) {
+        fine = fine || is(s, toks[b - 1], "__shared__") || is(s, toks[b - 1], "constexpr");
+        device = device || is(s, toks[b - 1], "__device__");
       }
       while (k + 1 < s->decls.n_toks && !is(s, toks[k], "(") && !is(s, toks[k], ";") &&
              !is(s, toks[k], "=") && !is(s, toks[k], "{") && !is(s, toks[k], "[")) {

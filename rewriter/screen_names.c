@@ -260,8 +260,8 @@ void screen_check_strings(struct screen *s)
       continue;
     bool linkage = i && is(s, toks[i - 1], "extern") && kr_token_is(s->code, t, "\"C\"");
     bool message = false;
-    for (size_t k = i; k-- > 0 && k + 64 > i && !is(s, toks[k], ";") && !message;)
-      message = is(s, toks[k], "static_assert");
+    for (size_t k = i; k > 0 && k + 63 > i && !is(s, toks[k - 1], ";") && !message; k--)
+      message = is(s, toks[k - 1], "static_assert");
     // A raw string is read in more ways than one, and no use of it is honest here.
     if (s->code[t.offset] != '"')
       screen_refuse(s->out, "string", line_of(s, t), "a string with a prefix");

@@ -85,7 +85,8 @@ static void test_lines(void)
   CHECK_STR(line("\x1b[31mred\x07", 100), "\\x1b[31mred\\x07");
   CHECK_STR(line("caf\xe9 \xe2\x82\xac \xe2\x82", 100), "caf\\xe9 \xe2\x82\xac \\xe2\\x82");
   // A bidirectional override is not shown, nor a C1 control.
-  CHECK_STR(line("a\xe2\x80\xae" "b", 100), "a\\xe2\\x80\\xaeb");
+  const char override[] = {'a', '\xe2', '\x80', '\xae', 'b', '\0'};
+  CHECK_STR(line(override, 100), "a\\xe2\\x80\\xaeb");
   CHECK_STR(line("a\xc2\x9b" "b", 100), "a\\xc2\\x9bb");
   CHECK_STR(line("12345678901", 10), "1234567890...");
   CHECK_STR(line("1234567\xe2\x82\xac" "89", 9), "1234567...");

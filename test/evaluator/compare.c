@@ -187,9 +187,9 @@ static void test_integers_are_exact_and_struct_leaves_stand_alone(void)
 {
   const char *edits[] = {
       "{\"name\":\"float\",\"size\":4,\"align\":4,\"leaves\":[{\"path\":\"\",\"offset\":0,\"kind\":\"f32\"}]}",
-      "{\"name\":\"float\",\"size\":4,\"align\":4,\"leaves\":[{\"path\":\"\",\"offset\":0,\"kind\":\"f32\"}]},"
+      ("{\"name\":\"float\",\"size\":4,\"align\":4,\"leaves\":[{\"path\":\"\",\"offset\":0,\"kind\":\"f32\"}]},"
       "{\"name\":\"P\",\"size\":16,\"align\":8,\"leaves\":[{\"path\":\"k\",\"offset\":0,\"kind\":\"i32\"},"
-      "{\"path\":\"v\",\"offset\":8,\"kind\":\"f64\"}]}",
+      "{\"path\":\"v\",\"offset\":8,\"kind\":\"f64\"}]}"),
       "\"kind\":\"ptr\",\"type\":0,\"const\":false", "\"kind\":\"ptr\",\"type\":1,\"const\":false",
       NULL};
   struct element {
@@ -244,8 +244,8 @@ static void test_dot_products(void)
   begin(NULL);
   for (int o = 0; o < OUTPUTS; o++) {
     for (int i = 0; i < TERMS; i++) {
-      x[i] = (float)fill_normal(fill_bits(1, 1, (uint64_t)(o * TERMS + i)));
-      w[i] = (float)fill_normal(fill_bits(1, 2, (uint64_t)(o * TERMS + i)));
+      x[i] = (float)fill_normal(fill_bits(1, 1, (uint64_t)o * TERMS + (uint64_t)i));
+      w[i] = (float)fill_normal(fill_bits(1, 2, (uint64_t)o * TERMS + (uint64_t)i));
     }
     ref[o] = products(x, w, 1);
     pair[o] = products(x, w, 32);

@@ -34,9 +34,13 @@ static char *slurp(const char *base, const char *suffix)
 static int count_start(const char *base)
 {
   char path[4096];
-  int n = atoi(slurp(base, "count"));
+  char *before = slurp(base, "count");
+  int n = atoi(before);
+  free(before);
   snprintf(path, sizeof path, "%s.count", base);
   FILE *f = fopen(path, "w");
+  if (!f)
+    _exit(5);
   fprintf(f, "%d", n + 1);
   fclose(f);
   return n;
@@ -135,5 +139,9 @@ int main(int argc, char **argv)
       *rest++ = '\0';
     }
   }
+  kr_bytes_release(&message);
+  free(plan);
+  free(open_answer);
+  free(judge_answer);
   return 0;
 }
