@@ -50,6 +50,7 @@ struct kr_run_result {
   bool gap_written; // poison beside a buffer was overwritten
   size_t gap_buffer;
   double wall_ms;
+  double cpu_ms; // processor time of the launch, which does not grow with load; 0: not known
   bool device_lost; // nothing more can run in this process
 };
 

@@ -88,7 +88,7 @@ static double shrink_try(struct kr_evaluator *e, size_t case_index, const struct
     t = (struct trial){0};
     bool ran = !trial_run(&t, &e->d, e->original, data, &in, &e->c->geometry, place, 1, err);
     if (ran && t.status == KR_STATUS_OK) {
-      double took = t.wall_ms > 0 ? t.wall_ms : kr_now_ms() - start;
+      double took = t.cpu_ms > 0 ? t.cpu_ms : t.wall_ms > 0 ? t.wall_ms : kr_now_ms() - start;
       ms = i ? fmin(ms, took) : took;
     } else if (ran && t.status == KR_STATUS_TIMEOUT) {
       ms = INFINITY;

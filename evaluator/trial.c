@@ -114,6 +114,8 @@ int trial_run(struct trial *t, const struct trial_device *d, struct kr_module *m
     judge_run(t, &t->run[i], in, place[i]);
     if (t->run[i].wall_ms > t->wall_ms)
       t->wall_ms = t->run[i].wall_ms;
+    if (t->run[i].cpu_ms > t->cpu_ms)
+      t->cpu_ms = t->run[i].cpu_ms;
   }
   return 0;
 }

@@ -19,7 +19,7 @@ struct trial {
   enum kr_status status;
   char text[640]; // a sentence without the case's label
   bool device_lost;
-  double wall_ms; // of the slower launch
+  double wall_ms, cpu_ms; // of the slower launch; cpu_ms 0: not known
 };
 
 // What a device and a kernel's original allow.

@@ -558,7 +558,7 @@ struct cpu_pass {
   struct cpu_layout lay;
   struct kr_run_result r; // status and text
   struct kr_err err;
-  double wall_ms;
+  double wall_ms, cpu_ms;
   int rc;
 };
 
@@ -575,6 +575,7 @@ static void *cpu_pass_run(void *arg)
   double start = kr_now_ms();
   p->rc = child_run(&child, &p->err);
   p->wall_ms = kr_now_ms() - start;
+  p->cpu_ms = child.cpu_ms;
   if (!p->index)
     atomic_store(p->shorter_ms, (unsigned)(10 * p->wall_ms) + 1000);
   if (!p->rc && words.len)
@@ -621,6 +622,7 @@ static int cpu_run(struct kr_device *dev, struct kr_module *m, struct kr_dataset
       cpu_pass_run(&passes[1]);
   }
   r->wall_ms = passes[0].wall_ms;
+  r->cpu_ms = passes[0].cpu_ms;
   for (int i = 0; i < n; i++) {
     if (passes[i].rc) {
       if (err)

@@ -7,6 +7,7 @@
 #include <spawn.h>
 #include <string.h>
 #include <sys/syscall.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -122,8 +123,11 @@ int child_run(struct child *c, struct kr_err *err)
     child_watch(c, pid, pidfd, out[0], log[0]);
     rc = 0;
   }
-  while (waitpid(pid, &c->status, 0) < 0 && errno == EINTR)
+  struct rusage used = {0};
+  while (wait4(pid, &c->status, 0, &used) < 0 && errno == EINTR)
     ;
+  c->cpu_ms = 1e3 * (double)(used.ru_utime.tv_sec + used.ru_stime.tv_sec) +
+              1e-3 * (double)(used.ru_utime.tv_usec + used.ru_stime.tv_usec);
   goto out;
 failed:
   kr_err_errno(err, "cannot start %s", c->program);

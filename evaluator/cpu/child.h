@@ -21,6 +21,7 @@ struct child {
   // Filled by child_run().
   int status; // as of waitpid()
   bool late;  // killed at the limit
+  double cpu_ms; // processor time it used
 };
 
 // Starts it with an empty environment and nothing else open, and waits.
