@@ -22,7 +22,8 @@ The script is a JSON object; everything may be left out:
   "judge": [RULE...]          the first rule whose "match" is in the candidate's code
   "confirm": [RULE...]        the same, for each of the five shares
 
-A RULE is {"match": "text", "status": "ok", "speedup": 2.0, ...}. Without "match" it
+A RULE is {"match": "text", "status": "ok", "speedup": 2.0, ...}; "takes_ms" delays a
+judgement. Without "match" it
 fits everything. "stage" (how far it was asked to go; for confirm: check), "log", "told", "max_rel_err", "exact"
 go into the verdict as they are; "base_us" (100) and "speedup" (2.0) make the times
 of every case of the contract. With "shares": [1.9, 2.0, ...] share N (counted over
@@ -40,6 +41,7 @@ import signal
 import socket
 import struct
 import sys
+import time
 
 FACTS = {"name": "Testing GPU", "arch": "sm_90", "uuid": "GPU-double", "sms": 132, "warp": 32,
          "l2_bytes": 50 << 20, "memory_bytes": 1 << 36, "shared_optin_bytes": 232448,
@@ -145,6 +147,7 @@ class Worker:
         kernel = self.contract["kernel"]
         rule = self.rule(op, code)
         if op == "judge":
+            time.sleep(rule.get("takes_ms", 0) / 1e3)
             self.log("judge", kernel, rule.get("status", "ok"))
             return {"ok": True, "lost": False,
                     "verdict": self.verdict(rule, m["options"]["until"], code, m["options"]["until"] == "time")}
