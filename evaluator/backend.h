@@ -1,6 +1,7 @@
 #ifndef KR_BACKEND_H
 #define KR_BACKEND_H
 
+#include "counters.h"
 #include "instance.h"
 
 // A way to run kernels: one table of functions. `kr_backend_cuda` launches on a
@@ -90,6 +91,14 @@ struct kr_time_result {
 
 void kr_time_result_release(struct kr_time_result *r);
 
+// How much of a launch is counted.
+struct kr_count_options {
+  struct kr_launch launch;
+  unsigned max_blocks; // sampled blocks at most; 0: the back end's choice
+  unsigned budget_ms;  // processor time to aim at; 0: 300
+  bool races;          // look for races as well, at a price
+};
+
 struct kr_backend {
   const char *name; // "cuda", "cpu"
   bool can_time;
@@ -126,6 +135,13 @@ struct kr_backend {
   int (*time)(struct kr_device *dev, struct kr_module *a, struct kr_module *b,
               struct kr_dataset *d, const struct kr_time_options *options,
               struct kr_time_result *result, struct kr_err *err);
+
+  // Counts what one launch on a fresh clone of the dataset does, by sampled
+  // blocks where the grid is large. What went wrong is in `result` (without
+  // contents), as with run(). NULL where nothing is counted.
+  int (*count)(struct kr_device *dev, struct kr_module *m, struct kr_dataset *d,
+               const struct kr_count_options *options, struct kr_counters *out,
+               struct kr_run_result *result, struct kr_err *err);
 };
 
 // NULL where it was not built (no toolkit, no LLVM).

@@ -48,7 +48,9 @@ struct kr_case_time {
   char *label;
   double base_us, cand_us;  // medians
   double ratio, lo, hi;     // base over candidate; 95 % over samples (search) or workers (confirm)
-  size_t n;                 // samples or workers
+  size_t n;                 // samples or workers; 0: modelled
+  // Modelled only: what bounds each (kr_term_name()); NULL otherwise. Not owned.
+  const char *base_bound, *cand_bound;
 };
 
 struct kr_verdict {
@@ -72,6 +74,10 @@ struct kr_verdict {
   size_t n_times;
   double speedup, lo, hi; // geometric mean over cases with its interval; 0 when not timed
   bool confirmed;         // speedup comes from a confirmation
+  // The times come from counters and a model of this GPU, not from a clock. lo
+  // and hi are then how far such a ratio was seen to be off, not statistics.
+  bool modelled, model_validated;
+  char model_gpu[64]; // "NVIDIA H200 sm_90"; "" when not modelled
   struct kr_resources base_resources, resources;
   double wall_ms, compile_ms, check_ms, time_ms;
   struct kr_hash code_hash; // machine code

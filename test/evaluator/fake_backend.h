@@ -216,7 +216,7 @@ static int fake_time(struct kr_device *dev, struct kr_module *a, struct kr_modul
 
 static const struct kr_backend fake_gpu = {
     "fake",         true,      fake_open,         fake_close, fake_facts, fake_compile,
-    fake_module_free, fake_hash, fake_resources, fake_load,  fake_dataset_free, fake_run, fake_time};
+    fake_module_free, fake_hash, fake_resources, fake_load,  fake_dataset_free, fake_run, fake_time, NULL};
 
 static inline struct kr_backend fake_cpu(void)
 {
