@@ -140,8 +140,8 @@ static void test_correct(void)
   v.status = KR_STATUS_OK;
   CHECK_STR(tell(&v), "it was correct; it was not timed.");
   struct kr_case_time times[2] = {
-      {(char *)"n = 33554432", 64.31, 35.2, 1.827, 1.8, 1.85, 40},
-      {(char *)"n = 7", 1500, 1200, 1.25, 1.2, 1.3, 40},
+      {(char *)"n = 33554432", 64.31, 35.2, 1.827, 1.8, 1.85, 40, NULL, NULL},
+      {(char *)"n = 7", 1500, 1200, 1.25, 1.2, 1.3, 40, NULL, NULL},
   };
   v.stage = KR_STAGE_TIME;
   v.times = times;
