@@ -141,6 +141,13 @@ static void outcome_turn_json(const struct refine_turn *t, struct results *js)
   results_string(js, "told", t->told);
   results_string(js, "note", t->verdict.note);
   results_string(js, "code", t->variant.candidate.code);
+  if (t->variant.candidate.has_geometry) {
+    struct kr_bytes launch;
+    kr_bytes_init(&launch, 1 << 20);
+    variant_geometry(&t->variant.candidate.geometry, &launch);
+    results_string(js, "launch", launch.data);
+    kr_bytes_release(&launch);
+  }
   results_string(js, "summary", t->variant.summary);
   results_number(js, "score", t->score);
   if (t->verdict.speedup > 0)
