@@ -108,14 +108,16 @@ struct kr_backend {
   void (*close)(struct kr_device *dev);
   const struct kr_device_facts *(*facts)(struct kr_device *dev);
 
-  // Compiles a translation unit and finds the kernel. `log` receives the
-  // compiler's words in any case. Returns 0; 1 when the text does not compile
+  // Compiles a translation unit and finds the kernel, or one for each instantiation
+  // of the contract's template; run() and time() launch the one of the dataset's
+  // case. `log` receives the compiler's words in any case. Returns 0; 1 when the text does not compile
   // (the log says why); -1 when the compiler could not be run (`err`).
   int (*compile)(struct kr_device *dev, const struct kr_contract *c, const char *text, size_t len,
                  struct kr_module **out, struct kr_bytes *log, struct kr_err *err);
   void (*module_free)(struct kr_device *dev, struct kr_module *m);
-  // Fingerprint of the machine code of the kernel and all it calls.
+  // Fingerprint of the machine code of the kernel, or kernels, and all they call.
   struct kr_hash (*module_hash)(struct kr_device *dev, const struct kr_module *m);
+  // Of the kernel of the first instantiation.
   int (*module_resources)(struct kr_device *dev, struct kr_module *m,
                           const struct kr_launch *launch, struct kr_resources *out);
 

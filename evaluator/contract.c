@@ -52,6 +52,23 @@ static void leaves_release(struct kr_leaf *leaves, size_t n)
   free(leaves);
 }
 
+static void params_release(struct kr_param *params, size_t n)
+{
+  for (size_t i = 0; params && i < n; i++) {
+    free(params[i].name);
+    free(params[i].type_name);
+    leaves_release(params[i].leaves, params[i].n_leaves);
+  }
+  free(params);
+}
+
+static void constants_release(struct kr_constant *constants, size_t n)
+{
+  for (size_t i = 0; i < n; i++)
+    free(constants[i].name);
+  free(constants);
+}
+
 static void geometry_release(struct kr_geometry *g)
 {
   for (int i = 0; i < 3; i++) {
@@ -102,15 +119,17 @@ void kr_contract_release(struct kr_contract *c)
     leaves_release(c->types[i].leaves, c->types[i].n_leaves);
   }
   free(c->types);
-  for (size_t i = 0; i < c->n_params; i++) {
-    free(c->params[i].name);
-    free(c->params[i].type_name);
-    leaves_release(c->params[i].leaves, c->params[i].n_leaves);
+  params_release(c->params, c->n_params);
+  constants_release(c->constants, c->n_constants);
+  for (size_t i = 0; i < c->n_instantiations; i++) {
+    struct kr_instantiation *in = &c->instantiations[i];
+    free(in->arguments);
+    free(in->name_expression);
+    free(in->types);
+    constants_release(in->constants, in->n_constants);
+    params_release(in->params, c->n_params);
   }
-  free(c->params);
-  for (size_t i = 0; i < c->n_constants; i++)
-    free(c->constants[i].name);
-  free(c->constants);
+  free(c->instantiations);
   for (size_t i = 0; i < c->n_cases; i++)
     case_release(&c->cases[i], c->n_sections);
   free(c->cases);
@@ -183,10 +202,63 @@ static void put_section(struct json_writer *w, const struct kr_section *s)
   json_close(w, '}');
 }
 
-static void put_case(struct json_writer *w, const struct kr_case *k, size_t n_fillings)
+static void put_params(struct json_writer *w, const struct kr_param *params, size_t n)
+{
+  json_key(w, "params");
+  json_open(w, '[');
+  for (size_t i = 0; i < n; i++) {
+    json_open(w, '{');
+    json_string(w, "name", params[i].name);
+    json_string(w, "type_name", params[i].type_name);
+    json_number(w, "size", (double)params[i].size);
+    json_number(w, "align", (double)params[i].align);
+    put_leaves(w, params[i].leaves, params[i].n_leaves);
+    json_close(w, '}');
+  }
+  json_close(w, ']');
+}
+
+static void put_constants(struct json_writer *w, const struct kr_constant *constants, size_t n)
+{
+  json_key(w, "constants");
+  json_open(w, '[');
+  for (size_t i = 0; i < n; i++) {
+    json_open(w, '{');
+    json_string(w, "name", constants[i].name);
+    if (constants[i].value.is_real)
+      json_number(w, "real", constants[i].value.d);
+    else
+      json_int64(w, "int", constants[i].value.i);
+    json_close(w, '}');
+  }
+  json_close(w, ']');
+}
+
+static void put_instantiations(struct json_writer *w, const struct kr_contract *c)
+{
+  json_key(w, "instantiations");
+  json_open(w, '[');
+  for (size_t i = 0; i < c->n_instantiations; i++) {
+    const struct kr_instantiation *in = &c->instantiations[i];
+    json_open(w, '{');
+    json_string(w, "arguments", in->arguments);
+    json_string(w, "name_expression", in->name_expression);
+    json_string(w, "types", in->types);
+    put_constants(w, in->constants, in->n_constants);
+    if (in->params)
+      put_params(w, in->params, c->n_params);
+    json_close(w, '}');
+  }
+  json_close(w, ']');
+}
+
+static void put_case(struct json_writer *w, const struct kr_case *k, size_t n_fillings,
+                     bool instantiated)
 {
   json_open(w, '{');
   json_string(w, "label", k->label);
+  if (instantiated)
+    json_number(w, "instantiation", (double)k->instantiation);
   json_key(w, "bindings");
   json_open(w, '[');
   for (size_t i = 0; i < k->n_bindings; i++) {
@@ -276,32 +348,10 @@ static void put_contract(struct json_writer *w, const struct kr_contract *c, boo
   }
   json_close(w, ']');
 
-  json_key(w, "params");
-  json_open(w, '[');
-  for (size_t i = 0; i < c->n_params; i++) {
-    json_open(w, '{');
-    json_string(w, "name", c->params[i].name);
-    json_string(w, "type_name", c->params[i].type_name);
-    json_number(w, "size", (double)c->params[i].size);
-    json_number(w, "align", (double)c->params[i].align);
-    put_leaves(w, c->params[i].leaves, c->params[i].n_leaves);
-    json_close(w, '}');
-  }
-  json_close(w, ']');
-
-  json_key(w, "constants");
-  json_open(w, '[');
-  for (size_t i = 0; i < c->n_constants; i++) {
-    json_open(w, '{');
-    json_string(w, "name", c->constants[i].name);
-    if (c->constants[i].value.is_real) {
-      json_number(w, "real", c->constants[i].value.d);
-    } else {
-      json_int64(w, "int", c->constants[i].value.i);
-    }
-    json_close(w, '}');
-  }
-  json_close(w, ']');
+  put_params(w, c->params, c->n_params);
+  put_constants(w, c->constants, c->n_constants);
+  if (c->n_instantiations)
+    put_instantiations(w, c);
 
   json_key(w, "sections");
   json_open(w, '[');
@@ -312,7 +362,7 @@ static void put_contract(struct json_writer *w, const struct kr_contract *c, boo
   json_key(w, "cases");
   json_open(w, '[');
   for (size_t i = 0; i < c->n_cases; i++)
-    put_case(w, &c->cases[i], c->n_sections);
+    put_case(w, &c->cases[i], c->n_sections, c->n_instantiations > 0);
   json_close(w, ']');
   json_key(w, "geometry");
   json_put_geometry(w, &c->geometry);
@@ -396,13 +446,12 @@ static void get_types(struct json_reader *r, const cJSON *root, struct kr_contra
   }
 }
 
-static void get_params(struct json_reader *r, const cJSON *root, struct kr_contract *c)
+static struct kr_param *get_params(struct json_reader *r, const cJSON *obj, size_t n_types,
+                                   size_t *n)
 {
-  size_t n;
-  const cJSON *item = json_get_array(r, root, "params", 1024, &n);
-  c->params = n ? kr_xcalloc(n, sizeof *c->params) : NULL;
-  c->n_params = n;
-  for (struct kr_param *p = c->params; item; item = item->next, p++) {
+  const cJSON *item = json_get_array(r, obj, "params", 1024, n);
+  struct kr_param *params = *n ? kr_xcalloc(*n, sizeof *params) : NULL;
+  for (struct kr_param *p = params; item; item = item->next, p++) {
     json_expect_keys(r, item, "a parameter", "name type_name size align leaves");
     p->name = json_get_string(r, item, "name", false);
     p->type_name = json_get_string(r, item, "type_name", false);
@@ -410,17 +459,16 @@ static void get_params(struct json_reader *r, const cJSON *root, struct kr_contr
     if (!p->size)
       json_fail(r, "parameter `%s` has no size", p->name ? p->name : "");
     p->align = get_align(r, item, "a parameter");
-    p->leaves = get_leaves(r, item, "a parameter", p->size, c->n_types, &p->n_leaves);
+    p->leaves = get_leaves(r, item, "a parameter", p->size, n_types, &p->n_leaves);
   }
+  return params;
 }
 
-static void get_constants(struct json_reader *r, const cJSON *root, struct kr_contract *c)
+static struct kr_constant *get_constants(struct json_reader *r, const cJSON *obj, size_t *n)
 {
-  size_t n;
-  const cJSON *item = json_get_array(r, root, "constants", MAX_LIST, &n);
-  c->constants = n ? kr_xcalloc(n, sizeof *c->constants) : NULL;
-  c->n_constants = n;
-  for (struct kr_constant *k = c->constants; item; item = item->next, k++) {
+  const cJSON *item = json_get_array(r, obj, "constants", MAX_LIST, n);
+  struct kr_constant *constants = *n ? kr_xcalloc(*n, sizeof *constants) : NULL;
+  for (struct kr_constant *k = constants; item; item = item->next, k++) {
     json_expect_keys(r, item, "a constant", "name int real");
     k->name = json_get_string(r, item, "name", false);
     bool has_int = cJSON_GetObjectItemCaseSensitive(item, "int");
@@ -431,6 +479,51 @@ static void get_constants(struct json_reader *r, const cJSON *root, struct kr_co
       k->value = kr_value_real(json_get_number(r, item, "real", 0));
     else
       k->value = kr_value_int(json_get_int64(r, item, "int", 0));
+  }
+  return constants;
+}
+
+// The same names and the same leaves by path, of whatever types: sections and
+// bindings are by path.
+static bool params_alike(const struct kr_param *a, const struct kr_param *b, size_t n)
+{
+  for (size_t i = 0; i < n; i++) {
+    if (strcmp(a[i].name, b[i].name) || a[i].n_leaves != b[i].n_leaves)
+      return false;
+    for (size_t l = 0; l < a[i].n_leaves; l++) {
+      if (strcmp(a[i].leaves[l].path, b[i].leaves[l].path) ||
+          (a[i].leaves[l].kind == KR_POINTER) != (b[i].leaves[l].kind == KR_POINTER) ||
+          a[i].leaves[l].is_const != b[i].leaves[l].is_const)
+        return false;
+    }
+  }
+  return true;
+}
+
+static void get_instantiations(struct json_reader *r, const cJSON *root, struct kr_contract *c)
+{
+  size_t n;
+  const cJSON *item = json_get_array(r, root, "instantiations", KR_MAX_INSTANTIATIONS, &n);
+  c->instantiations = n ? kr_xcalloc(n, sizeof *c->instantiations) : NULL;
+  c->n_instantiations = n;
+  for (struct kr_instantiation *in = c->instantiations; item; item = item->next, in++) {
+    json_expect_keys(r, item, "an instantiation",
+                     "arguments name_expression types constants params");
+    in->arguments = json_get_string(r, item, "arguments", false);
+    in->name_expression = json_get_string(r, item, "name_expression", false);
+    in->types = json_get_string(r, item, "types", false);
+    in->constants = get_constants(r, item, &in->n_constants);
+    if (!cJSON_GetObjectItemCaseSensitive(item, "params"))
+      continue;
+    size_t n_params;
+    struct kr_param *params = get_params(r, item, c->n_types, &n_params);
+    if (!r->failed && n_params == c->n_params && params_alike(params, c->params, n_params)) {
+      in->params = params;
+      continue;
+    }
+    json_fail(r, "the parameters of instantiation <%s> are not the contract's",
+              in->arguments ? in->arguments : "");
+    params_release(params, n_params);
   }
 }
 
@@ -476,8 +569,9 @@ static void get_sections(struct json_reader *r, const cJSON *root, struct kr_con
 static void get_case(struct json_reader *r, const cJSON *item, size_t n_sections,
                      struct kr_case *k)
 {
-  json_expect_keys(r, item, "a case", "label bindings fillings");
+  json_expect_keys(r, item, "a case", "label instantiation bindings fillings");
   k->label = json_get_string(r, item, "label", false);
+  k->instantiation = json_get_size(r, item, "instantiation", 0, KR_MAX_INSTANTIATIONS);
   size_t n;
   const cJSON *sub = json_get_array(r, item, "bindings", 1024, &n);
   k->bindings = n ? kr_xcalloc(n, sizeof *k->bindings) : NULL;
@@ -546,7 +640,17 @@ static void check_whole(struct json_reader *r, const struct kr_contract *c)
         json_fail(r, "two sections for `%s`", s->path);
     }
   }
+  for (size_t i = 0; i < c->n_instantiations && !r->failed; i++) {
+    size_t k = 0;
+    while (k < c->n_cases && c->cases[k].instantiation != i)
+      k++;
+    if (k == c->n_cases)
+      json_fail(r, "instantiation <%s> has no case", c->instantiations[i].arguments);
+  }
   for (size_t i = 0; i < c->n_cases && !r->failed; i++) {
+    if (c->cases[i].instantiation >= kr_contract_kernels(c))
+      json_fail(r, "case `%s` is of instantiation %zu, and there are %zu", c->cases[i].label,
+                c->cases[i].instantiation, c->n_instantiations);
     for (size_t k = 0; k < c->n_sections; k++) {
       const struct kr_filling *f = &c->cases[i].fillings[k];
       if (f->kind == KR_FILLED_ALIAS && !kr_contract_section(c, f->alias))
@@ -565,7 +669,7 @@ int kr_contract_from_json(struct kr_contract *c, const char *json, size_t len, s
   struct json_reader r = {err, false};
   json_expect_keys(&r, root, "the contract",
                    "schema kernel file line name_expression signature before code after flags "
-                   "archs types params constants sections requires cases geometry tunable "
+                   "archs types params constants instantiations sections requires cases geometry tunable "
                    "tunable_why min_speedup shared_limit");
   size_t schema = json_get_size(&r, root, "schema", 0, 1 << 20);
   if (!r.failed && schema != KR_CONTRACT_SCHEMA)
@@ -581,8 +685,10 @@ int kr_contract_from_json(struct kr_contract *c, const char *json, size_t len, s
   c->flags = json_get_strings(&r, root, "flags", MAX_LIST, &c->n_flags);
   c->archs = json_get_strings(&r, root, "archs", 64, &c->n_archs);
   get_types(&r, root, c);
-  get_params(&r, root, c);
-  get_constants(&r, root, c);
+  c->params = get_params(&r, root, c->n_types, &c->n_params);
+  c->constants = get_constants(&r, root, &c->n_constants);
+  if (!r.failed)
+    get_instantiations(&r, root, c);
   get_sections(&r, root, c);
   c->requires_ = json_get_strings(&r, root, "requires", MAX_LIST, &c->n_requires);
   size_t n;
@@ -613,4 +719,33 @@ const struct kr_section *kr_contract_section(const struct kr_contract *c, const 
       return &c->sections[i];
   }
   return NULL;
+}
+
+size_t kr_contract_kernels(const struct kr_contract *c)
+{
+  return c->n_instantiations ? c->n_instantiations : 1;
+}
+
+const char *kr_contract_kernel_name(const struct kr_contract *c, size_t instantiation)
+{
+  if (instantiation < c->n_instantiations)
+    return c->instantiations[instantiation].name_expression;
+  return c->name_expression && *c->name_expression ? c->name_expression : c->kernel;
+}
+
+const struct kr_param *kr_contract_params(const struct kr_contract *c, size_t instantiation)
+{
+  if (instantiation < c->n_instantiations && c->instantiations[instantiation].params)
+    return c->instantiations[instantiation].params;
+  return c->params;
+}
+
+size_t kr_case_kernel(const struct kr_contract *c, size_t case_index)
+{
+  return case_index < c->n_cases ? c->cases[case_index].instantiation : 0;
+}
+
+const struct kr_param *kr_case_params(const struct kr_contract *c, size_t case_index)
+{
+  return kr_contract_params(c, kr_case_kernel(c, case_index));
 }

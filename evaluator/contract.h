@@ -98,6 +98,7 @@ struct kr_filling {
 
 struct kr_case {
   char *label; // "n = 33554432"; what people and models are told
+  size_t instantiation; // index into kr_contract.instantiations; 0 where there are none
   struct kr_binding *bindings;
   size_t n_bindings;
   struct kr_filling *fillings; // n_sections of them
@@ -106,6 +107,19 @@ struct kr_case {
 struct kr_constant {
   char *name;
   struct kr_value value;
+};
+
+// A template with one set of arguments. Arguments that are whole numbers are
+// fixed bindings of its cases as well, so that expressions and labels know them.
+struct kr_instantiation {
+  char *arguments;       // "float, 128"
+  char *name_expression; // "ns::sums<float, 128>", valid at the slice's end
+  char *types;           // "T = float": the arguments that are no numbers; "" when all are
+  struct kr_constant *constants; // of the program under these arguments: "sizeof(T)"
+  size_t n_constants;
+  // The parameters under these arguments, as many as the contract's and with the
+  // same names and leaves by path; NULL: the contract's.
+  struct kr_param *params;
 };
 
 struct kr_geometry {
@@ -119,7 +133,7 @@ struct kr_contract {
   char *kernel;          // qualified name
   char *file;            // relative to the project
   unsigned line;         // of the kernel
-  char *name_expression; // for NVRTC, valid at the slice's end
+  char *name_expression; // for NVRTC, valid at the slice's end; of the first instantiation
   char *signature;
   // The slice: before + kernel + after is the original's translation unit.
   char *before, *code, *after;
@@ -133,6 +147,10 @@ struct kr_contract {
   size_t n_params;
   struct kr_constant *constants; // of the program, sizeof(...) among them
   size_t n_constants;
+  // A template's: the one text must be right and is timed under each. Each has a
+  // case at least. None: the kernel is no template.
+  struct kr_instantiation *instantiations;
+  size_t n_instantiations;
   struct kr_section *sections;
   size_t n_sections;
   char **requires_;
@@ -148,7 +166,7 @@ struct kr_contract {
   int64_t shared_limit;
 };
 
-enum { KR_MAX_CASES = 16, KR_CONTRACT_SCHEMA = 1 };
+enum { KR_MAX_CASES = 16, KR_MAX_INSTANTIATIONS = KR_MAX_CASES, KR_CONTRACT_SCHEMA = 1 };
 
 void kr_contract_release(struct kr_contract *c);
 // Canonical JSON (keys in a fixed order, no white space), so that equal
@@ -159,6 +177,15 @@ int kr_contract_from_json(struct kr_contract *c, const char *json, size_t len, s
 struct kr_hash kr_contract_hash(const struct kr_contract *c);
 
 const struct kr_section *kr_contract_section(const struct kr_contract *c, const char *path);
+// How many kernels a module of this contract has, at least one, and what the
+// compiler calls each.
+size_t kr_contract_kernels(const struct kr_contract *c);
+const char *kr_contract_kernel_name(const struct kr_contract *c, size_t instantiation);
+// Which of them a case launches.
+size_t kr_case_kernel(const struct kr_contract *c, size_t case_index);
+// The parameters (n_params of them) under one instantiation, and in one case.
+const struct kr_param *kr_contract_params(const struct kr_contract *c, size_t instantiation);
+const struct kr_param *kr_case_params(const struct kr_contract *c, size_t case_index);
 
 // What a variant may bring beside its code.
 struct kr_candidate {

@@ -16,6 +16,7 @@ enum { STREAM_SCALARS = 1 << 20 }; // sections and leaves use the numbers below
 static struct scope instance_scope(const struct kr_instance *in, int64_t sms)
 {
   return (struct scope){.contract = in->contract,
+                        .instantiation = kr_case_kernel(in->contract, in->case_index),
                         .names = in->names,
                         .n_names = in->n_names,
                         .geometry = &in->contract->geometry,
@@ -61,6 +62,10 @@ static int bind_names(struct kr_instance *in, const struct kr_case *k, int64_t s
   struct kr_bytes label;
   struct scope s = instance_scope(in, 0);
   kr_bytes_init(&label, 1 << 20);
+  const struct kr_contract *c = in->contract;
+  if (k->instantiation < c->n_instantiations && c->instantiations[k->instantiation].types[0])
+    kr_bytes_addf(&label, "%s%s", c->instantiations[k->instantiation].types,
+                  in->n_names ? ", " : "");
   scope_print(&s, &label);
   in->label = kr_bytes_take(&label);
   kr_bytes_release(&label);
@@ -75,7 +80,7 @@ static char *leaf_path(const struct kr_param *p, const struct kr_leaf *leaf)
 static int put_scalar(struct kr_instance *in, size_t param, const struct kr_leaf *leaf,
                       struct kr_err *err)
 {
-  const struct kr_param *p = &in->contract->params[param];
+  const struct kr_param *p = &kr_case_params(in->contract, in->case_index)[param];
   char *path = leaf_path(p, leaf);
   const char *type = leaf->path[0] ? number_c_name(leaf->kind) : p->type_name;
   const struct kr_constant *bound = NULL;
@@ -103,12 +108,13 @@ static int put_scalar(struct kr_instance *in, size_t param, const struct kr_leaf
 static int put_params(struct kr_instance *in, struct kr_err *err)
 {
   const struct kr_contract *c = in->contract;
+  const struct kr_param *params = kr_case_params(c, in->case_index);
   in->params = kr_xcalloc(c->n_params + 1, sizeof *in->params);
   for (size_t i = 0; i < c->n_params; i++)
-    in->params[i] = kr_xcalloc(1, c->params[i].size);
+    in->params[i] = kr_xcalloc(1, params[i].size);
   for (size_t i = 0; i < c->n_params; i++) {
-    for (size_t l = 0; l < c->params[i].n_leaves; l++) {
-      const struct kr_leaf *leaf = &c->params[i].leaves[l];
+    for (size_t l = 0; l < params[i].n_leaves; l++) {
+      const struct kr_leaf *leaf = &params[i].leaves[l];
       if (leaf->kind != KR_POINTER && put_scalar(in, i, leaf, err))
         return -1;
     }
@@ -135,13 +141,14 @@ static int obey_requires(struct kr_instance *in, int64_t sms, struct kr_err *err
 // --- buffers ---
 
 // The pointer leaf that a path names; from_json() saw to it that there is one.
-static const struct kr_leaf *find_pointer(const struct kr_contract *c, const char *path,
+static const struct kr_leaf *find_pointer(const struct kr_contract *c,
+                                          const struct kr_param *params, const char *path,
                                           size_t *param)
 {
   for (size_t i = 0; i < c->n_params; i++) {
-    for (size_t l = 0; l < c->params[i].n_leaves; l++) {
-      const struct kr_leaf *leaf = &c->params[i].leaves[l];
-      char *own = leaf_path(&c->params[i], leaf);
+    for (size_t l = 0; l < params[i].n_leaves; l++) {
+      const struct kr_leaf *leaf = &params[i].leaves[l];
+      char *own = leaf_path(&params[i], leaf);
       bool found = leaf->kind == KR_POINTER && !strcmp(own, path);
       free(own);
       if (found) {
@@ -241,7 +248,8 @@ static int plan_buffers(struct kr_instance *in, int64_t sms, struct kr_err *err)
   int rc = -1;
   for (size_t i = 0; i < c->n_sections; i++) {
     struct kr_pointer_slot *slot = &in->slots[in->n_slots++];
-    const struct kr_leaf *leaf = find_pointer(c, c->sections[i].path, &slot->param);
+    const struct kr_leaf *leaf = find_pointer(c, kr_case_params(c, in->case_index),
+                                              c->sections[i].path, &slot->param);
     if (!leaf) {
       kr_err_set(err, "section `%s` is no pointer of the kernel", c->sections[i].path);
       goto out;

@@ -42,12 +42,26 @@ static int scope_axis(struct scope *s, const char *name, struct kr_value *out,
   return rc;
 }
 
+// Those under the template's arguments, or the program's own.
+static const struct kr_constant *scope_constants(const struct scope *s, bool own, size_t *n)
+{
+  const struct kr_contract *c = s->contract;
+  const struct kr_instantiation *in =
+      s->instantiation < c->n_instantiations ? &c->instantiations[s->instantiation] : NULL;
+  *n = !own ? c->n_constants : in ? in->n_constants : 0;
+  return !own ? c->constants : in ? in->constants : NULL;
+}
+
 static int scope_constant(const struct scope *s, const char *name, struct kr_value *out)
 {
-  for (size_t i = 0; i < s->contract->n_constants; i++) {
-    if (!strcmp(s->contract->constants[i].name, name)) {
-      *out = s->contract->constants[i].value;
-      return 0;
+  for (int own = 1; own >= 0; own--) {
+    size_t n;
+    const struct kr_constant *list = scope_constants(s, own, &n);
+    for (size_t i = 0; i < n; i++) {
+      if (!strcmp(list[i].name, name)) {
+        *out = list[i].value;
+        return 0;
+      }
     }
   }
   return 1;
@@ -79,29 +93,38 @@ static int scope_lookup(void *arg, const char *name, struct kr_value *out,
 
 // `type` comes with its tokens joined by single blanks; a program's constant of
 // the same meaning may be spelt "sizeof(float)" or with blanks inside.
+static bool scope_is_size_of(const char *p, const char *type)
+{
+  const char *q = type;
+  if (strncmp(p, "sizeof", 6))
+    return false;
+  p += 6 + strspn(p + 6, " ");
+  if (*p++ != '(')
+    return false;
+  for (;;) {
+    p += strspn(p, " ");
+    q += strspn(q, " ");
+    if (!*q || *p != *q)
+      break;
+    p++;
+    q++;
+  }
+  return !*q && *p == ')' && !p[1];
+}
+
 static int scope_size_of(void *arg, const char *type, struct kr_value *out,
                          struct kr_expr_error *error)
 {
   (void)error;
   struct scope *s = arg;
-  for (size_t i = 0; i < s->contract->n_constants; i++) {
-    const char *p = s->contract->constants[i].name, *q = type;
-    if (strncmp(p, "sizeof", 6))
-      continue;
-    p += 6 + strspn(p + 6, " ");
-    if (*p++ != '(')
-      continue;
-    for (;;) {
-      p += strspn(p, " ");
-      q += strspn(q, " ");
-      if (!*q || *p != *q)
-        break;
-      p++;
-      q++;
-    }
-    if (!*q && *p == ')' && !p[1]) {
-      *out = s->contract->constants[i].value;
-      return 0;
+  for (int own = 1; own >= 0; own--) {
+    size_t n;
+    const struct kr_constant *list = scope_constants(s, own, &n);
+    for (size_t i = 0; i < n; i++) {
+      if (scope_is_size_of(list[i].name, type)) {
+        *out = list[i].value;
+        return 0;
+      }
     }
   }
   for (size_t i = 0; i < s->contract->n_types; i++) {

@@ -9,6 +9,7 @@
 
 struct scope {
   const struct kr_contract *contract;
+  size_t instantiation; // whose constants come before the contract's own
   const struct kr_constant *names; // of the case, latest last
   size_t n_names;
   const struct kr_geometry *geometry; // NULL: block and grid are unknown

@@ -76,10 +76,11 @@ static bool follows(const struct kr_case *k, size_t binding)
 }
 
 // The kind of the scalar that a binding names; POINTER when it names none.
-static enum kr_kind scalar_kind(const struct kr_contract *c, const char *path)
+static enum kr_kind scalar_kind(const struct kr_contract *c, const struct kr_param *params,
+                                const char *path)
 {
   for (size_t i = 0; i < c->n_params; i++) {
-    const struct kr_param *p = &c->params[i];
+    const struct kr_param *p = &params[i];
     size_t n = strlen(p->name);
     if (strncmp(path, p->name, n))
       continue;
@@ -103,7 +104,7 @@ struct sizes_binding *sizes_of_case(const struct kr_contract *c, size_t case_ind
   struct sizes_binding *out = kr_xcalloc(k->n_bindings + 1, sizeof *out);
   for (size_t i = 0; i < k->n_bindings; i++) {
     const struct kr_binding *b = &k->bindings[i];
-    enum kr_kind kind = scalar_kind(c, b->path);
+    enum kr_kind kind = scalar_kind(c, kr_case_params(c, case_index), b->path);
     out[i].unit = 1;
     if (b->fixed || kind == KR_BOOL || (!b->drawn && follows(k, i)))
       continue;

@@ -35,7 +35,10 @@ struct kr_device {
   unsigned timeout_ms;
 };
 
+// Instantiations of a template are images of their own: shared memory, atomics and
+// all else that an image's head tells are an instantiation's.
 struct kr_module {
+  struct kr_module *next; // of the next instantiation, or NULL
   struct kr_image image; // its head
   int fd;                // the whole; -1 when it cannot run
   char *unsupported;     // why it cannot, by name; NULL when it can
@@ -186,17 +189,18 @@ static char *cpu_not_yet(const char *log)
 static void cpu_module_free(struct kr_device *dev, struct kr_module *m)
 {
   (void)dev;
-  if (!m)
-    return;
-  if (m->fd >= 0)
-    close(m->fd);
-  free(m->unsupported);
-  free(m);
+  for (struct kr_module *next; m; m = next) {
+    next = m->next;
+    if (m->fd >= 0)
+      close(m->fd);
+    free(m->unsupported);
+    free(m);
+  }
 }
 
-static int cpu_compile(struct kr_device *dev, const struct kr_contract *c, const char *text,
-                       size_t len, struct kr_module **out, struct kr_bytes *log,
-                       struct kr_err *err)
+static int cpu_compile_one(struct kr_device *dev, const struct kr_contract *c,
+                           const char *kernel, const char *text, size_t len,
+                           struct kr_module **out, struct kr_bytes *log, struct kr_err *err)
 {
   struct kr_bytes unit, image, words;
   kr_bytes_init(&unit, KR_BYTES_DEFAULT_MAX);
@@ -214,7 +218,7 @@ static int cpu_compile(struct kr_device *dev, const struct kr_contract *c, const
   kr_bytes_addf(&unit,
                 "\n\n#line 1 \"launch of the kernel\"\n"
                 "extern \"C\" void __kr_entry(void **__kr_args) { __kr_launch(%s, __kr_args); }\n",
-                c->name_expression && *c->name_expression ? c->name_expression : c->kernel);
+                kernel);
   if (unit.toobig || (in = cpu_memory_file("unit", unit.data, unit.len)) < 0) {
     kr_err_set(err, "the translation unit of `%s` is too large", c->kernel);
     goto out;
@@ -267,13 +271,43 @@ out:
   return rc;
 }
 
+static int cpu_compile(struct kr_device *dev, const struct kr_contract *c, const char *text,
+                       size_t len, struct kr_module **out, struct kr_bytes *log,
+                       struct kr_err *err)
+{
+  struct kr_module *first = NULL, **place = &first;
+  for (size_t i = 0; i < kr_contract_kernels(c); i++) {
+    int rc = cpu_compile_one(dev, c, kr_contract_kernel_name(c, i), text, len, place, log, err);
+    if (rc) {
+      cpu_module_free(dev, first);
+      return rc;
+    }
+    place = &(*place)->next;
+  }
+  *out = first;
+  return 0;
+}
+
 static struct kr_hash cpu_module_hash(struct kr_device *dev, const struct kr_module *m)
 {
   (void)dev;
   struct kr_hash h;
   _Static_assert(sizeof h.bytes == sizeof m->image.hash, "one kind of hash");
   memcpy(h.bytes, m->image.hash, sizeof h.bytes);
-  return h;
+  if (!m->next)
+    return h;
+  struct kr_hasher all;
+  kr_hasher_init(&all);
+  for (; m; m = m->next)
+    kr_hasher_field(&all, m->image.hash, sizeof m->image.hash);
+  return kr_hasher_end(&all);
+}
+
+static struct kr_module *cpu_kernel_of(struct kr_module *m, const struct kr_instance *in)
+{
+  for (size_t i = kr_case_kernel(in->contract, in->case_index); i > 0 && m->next; i--)
+    m = m->next;
+  return m;
 }
 
 static int cpu_module_resources(struct kr_device *dev, struct kr_module *m,
@@ -380,7 +414,7 @@ static bool cpu_is_const(const struct kr_instance *in, size_t buffer)
     const struct kr_pointer_slot *s = &in->slots[i];
     if (s->buffer != buffer)
       continue;
-    const struct kr_param *p = &in->contract->params[s->param];
+    const struct kr_param *p = &kr_case_params(in->contract, in->case_index)[s->param];
     bool is_const = false;
     for (size_t l = 0; l < p->n_leaves; l++)
       is_const = is_const || (p->leaves[l].offset == s->offset && p->leaves[l].is_const);
@@ -432,9 +466,10 @@ static int cpu_prepare(struct kr_dataset *d, const struct kr_run_options *o, uns
     at += mapped + KR_BUFFER_GUARD;
   }
   uint32_t used = 0;
+  const struct kr_param *params = kr_case_params(c, in->case_index);
   job->n_params = (uint32_t)c->n_params;
   for (size_t i = 0; i < c->n_params; i++) {
-    const struct kr_param *p = &c->params[i];
+    const struct kr_param *p = &params[i];
     uint32_t align = p->align > 16 ? (uint32_t)p->align : 16;
     used = (used + align - 1) / align * align;
     if (i >= sizeof job->param_at / sizeof *job->param_at || p->size > KR_MAX_PARAM_BYTES - used)
@@ -592,6 +627,7 @@ static int cpu_run(struct kr_device *dev, struct kr_module *m, struct kr_dataset
                    struct kr_err *err)
 {
   memset(r, 0, sizeof *r);
+  m = cpu_kernel_of(m, d->in);
   const struct kr_launch *l = &options->launch;
   unsigned timeout_ms = options->timeout_ms ? options->timeout_ms : dev->timeout_ms;
   if (cpu_launch_refused(m, l, r))

@@ -62,6 +62,8 @@ void nvrtc_compiler_release(struct nvrtc_compiler *c)
 void cuda_code_release(struct cuda_code *code)
 {
   free(code->cubin);
+  for (size_t i = 0; i < code->n_lowered; i++)
+    free(code->lowered[i]);
   free(code->lowered);
   memset(code, 0, sizeof *code);
 }
@@ -277,7 +279,7 @@ int nvrtc_compile(const struct nvrtc_compiler *c, const struct kr_contract *cont
                   struct kr_bytes *log, struct kr_err *err)
 {
   int rc = -1;
-  const char *name = contract->name_expression ? contract->name_expression : contract->kernel;
+  size_t n_names = kr_contract_kernels(contract);
   nvrtcProgram prog = NULL;
   struct options options = {0};
   char *source = NULL;
@@ -294,11 +296,15 @@ int nvrtc_compile(const struct nvrtc_compiler *c, const struct kr_contract *cont
     kr_err_set(err, "NVRTC takes no program: %s", c->lib->nvrtcGetErrorString(r));
     goto out;
   }
-  r = c->lib->nvrtcAddNameExpression(prog, name);
-  if (r) {
-    kr_err_set(err, "NVRTC does not take the kernel's name `%s`: %s", name,
-               c->lib->nvrtcGetErrorString(r));
-    goto out;
+  // A name of a template is what makes NVRTC instantiate it.
+  for (size_t i = 0; i < n_names; i++) {
+    const char *name = kr_contract_kernel_name(contract, i);
+    r = c->lib->nvrtcAddNameExpression(prog, name);
+    if (r) {
+      kr_err_set(err, "NVRTC does not take the kernel's name `%s`: %s", name,
+                 c->lib->nvrtcGetErrorString(r));
+      goto out;
+    }
   }
   r = c->lib->nvrtcCompileProgram(prog, (int)options.n, (const char *const *)options.items);
   size_t before = log->len;
@@ -313,12 +319,16 @@ int nvrtc_compile(const struct nvrtc_compiler *c, const struct kr_contract *cont
                log->data + before);
     goto out;
   }
-  const char *lowered = NULL;
   size_t size = 0;
-  if (c->lib->nvrtcGetLoweredName(prog, name, &lowered) || !lowered) {
-    kr_bytes_addf(log, "variant.cu: error: there is no kernel `%s`\n", name);
-    rc = 1;
-    goto out;
+  out->lowered = kr_xcalloc(n_names, sizeof *out->lowered);
+  for (size_t i = 0; i < n_names; i++) {
+    const char *lowered = NULL, *name = kr_contract_kernel_name(contract, i);
+    if (c->lib->nvrtcGetLoweredName(prog, name, &lowered) || !lowered) {
+      kr_bytes_addf(log, "variant.cu: error: there is no kernel `%s`\n", name);
+      rc = 1;
+      goto out;
+    }
+    out->lowered[out->n_lowered++] = kr_xstrdup(lowered);
   }
   r = c->lib->nvrtcGetCUBINSize(prog, &size);
   if (r || !size) {
@@ -328,16 +338,16 @@ int nvrtc_compile(const struct nvrtc_compiler *c, const struct kr_contract *cont
   }
   out->cubin = kr_xmalloc(size);
   out->len = size;
-  out->lowered = kr_xstrdup(lowered);
   r = c->lib->nvrtcGetCUBIN(prog, (char *)out->cubin);
   if (r) {
     kr_err_set(err, "NVRTC gave no machine code for %s: %s", arch,
                c->lib->nvrtcGetErrorString(r));
-    cuda_code_release(out);
     goto out;
   }
   rc = 0;
 out:
+  if (rc)
+    cuda_code_release(out);
   if (prog)
     c->lib->nvrtcDestroyProgram(&prog);
   options_release(&options);

@@ -19,11 +19,13 @@ struct nvrtc_compiler {
 int nvrtc_compiler_open(struct nvrtc_compiler *c, const char *cuda_path, struct kr_err *err);
 void nvrtc_compiler_release(struct nvrtc_compiler *c);
 
-// Machine code and the kernel's symbol in it.
+// Machine code and the symbols of its kernels: one, or one an instantiation of
+// the contract's template.
 struct cuda_code {
   unsigned char *cubin;
   size_t len;
-  char *lowered;
+  char **lowered;
+  size_t n_lowered;
 };
 
 void cuda_code_release(struct cuda_code *code);

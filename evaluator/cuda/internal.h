@@ -58,14 +58,20 @@ struct kr_device {
 
 enum { STAGING_BYTES = 16 << 20, FLAGS_MAX = 512 };
 
+struct cuda_kernel {
+  CUfunction function;
+  struct cubin_facts cubin;
+  int static_shared, max_threads;
+};
+
 struct kr_module {
   struct cuda_code code;
-  struct cubin_facts cubin;
   CUmodule module;
-  CUfunction kernel;
-  size_t n_params;
+  struct cuda_kernel *kernels; // one an instantiation of the contract
+  size_t n_kernels;
+  struct kr_hash hash;  // of all of them
+  bool has_state;       // some of them
   int64_t shared_limit; // dynamic shared memory that the launch sites allow
-  int static_shared, max_threads;
 };
 
 // One buffer of a dataset.
@@ -127,12 +133,14 @@ int module_resources(struct kr_device *dev, struct kr_module *m, const struct kr
                      struct kr_resources *out);
 // Loads the machine code anew, so that its device variables are as at the start.
 int module_reload(struct kr_device *dev, struct kr_module *m, struct kr_err *err);
+// The kernel that an instance launches.
+const struct cuda_kernel *module_kernel(const struct kr_module *m, const struct kr_instance *in);
 // Puts a launch into the stream. Not for an empty grid.
-CUresult module_launch(struct kr_device *dev, struct kr_module *m, const struct kr_launch *launch,
-                       void **params);
+CUresult module_launch(struct kr_device *dev, const struct cuda_kernel *k,
+                       const struct kr_launch *launch, void **params);
 // Why a launch of this shape is refused, as far as can be told.
-void module_refusal(struct kr_device *dev, struct kr_module *m, const struct kr_launch *launch,
-                    CUresult r, char *out, size_t size);
+void module_refusal(struct kr_device *dev, const struct kr_module *m, const struct cuda_kernel *k,
+                    const struct kr_launch *launch, CUresult r, char *out, size_t size);
 
 // --- run.c ---
 

@@ -34,12 +34,13 @@ size_t run_natural_align(const struct kr_instance *in, size_t buffer)
 void run_params_make(struct run_params *p, const struct kr_instance *in, const CUdeviceptr *bases)
 {
   const struct kr_contract *c = in->contract;
+  const struct kr_param *params = kr_case_params(c, in->case_index);
   p->n = c->n_params;
   p->blocks = kr_xcalloc(p->n + 1, sizeof *p->blocks);
   p->pointers = kr_xcalloc(p->n + 1, sizeof *p->pointers);
   for (size_t i = 0; i < p->n; i++) {
-    p->blocks[i] = kr_xcalloc(c->params[i].size + 1, 1);
-    memcpy(p->blocks[i], in->params[i], c->params[i].size);
+    p->blocks[i] = kr_xcalloc(params[i].size + 1, 1);
+    memcpy(p->blocks[i], in->params[i], params[i].size);
     p->pointers[i] = p->blocks[i];
   }
   for (size_t i = 0; i < in->n_slots; i++) {
@@ -212,15 +213,15 @@ static void scrub(struct kr_device *dev, unsigned char poison)
 }
 
 // The launch itself. What the kernel did wrong goes to `result`.
-static void launch(struct kr_device *dev, struct kr_module *m, const struct kr_run_options *o,
-                   void **params, struct kr_run_result *result)
+static void launch(struct kr_device *dev, const struct kr_module *m, const struct cuda_kernel *k,
+                   const struct kr_run_options *o, void **params, struct kr_run_result *result)
 {
   unsigned timeout_ms = o->timeout_ms ? o->timeout_ms : dev->timeout_ms;
   double start = kr_now_ms();
-  CUresult r = module_launch(dev, m, &o->launch, params);
+  CUresult r = module_launch(dev, k, &o->launch, params);
   if (r && !device_error_is_sticky(r)) {
     result->status = KR_RUN_LAUNCH_FAILED;
-    module_refusal(dev, m, &o->launch, r, result->text, sizeof result->text);
+    module_refusal(dev, m, k, &o->launch, r, result->text, sizeof result->text);
     return;
   }
   if (!r)
@@ -254,7 +255,7 @@ int run_once(struct kr_device *dev, struct kr_module *m, struct kr_dataset *d,
   CUdeviceptr *bases = kr_xcalloc(in->n_buffers + 1, sizeof *bases);
   struct run_params params = {0};
   // Device variables must be as in a fresh process, whatever ran before.
-  if (m->cubin.has_state && module_reload(dev, m, err))
+  if (m->has_state && module_reload(dev, m, err))
     goto out;
   for (size_t i = 0; i < in->n_buffers; i++) {
     const struct kr_buffer *b = &in->buffers[i];
@@ -273,7 +274,7 @@ int run_once(struct kr_device *dev, struct kr_module *m, struct kr_dataset *d,
     scrub(dev, o->poison);
     if (device_check(dev, device_wait(dev, 60000), "cannot prepare a launch", err))
       goto out;
-    launch(dev, m, o, params.pointers, result);
+    launch(dev, m, module_kernel(m, in), o, params.pointers, result);
   } else if (device_check(dev, device_wait(dev, 60000), "cannot prepare a launch", err)) {
     goto out;
   }

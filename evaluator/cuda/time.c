@@ -247,6 +247,7 @@ static int flush_l2(struct kr_device *dev, struct kr_err *err)
 // The launches that stand between two events.
 struct batch {
   struct kr_module *m;
+  const struct cuda_kernel *kernel; // the one of them that the dataset launches
   const struct kr_launch *launch;
   struct cuda_copies *copies;
   unsigned launches;
@@ -257,11 +258,11 @@ struct batch {
 static int batch_queue(struct kr_device *dev, const struct batch *b, struct kr_err *err)
 {
   for (unsigned k = 0; k < b->launches; k++) {
-    CUresult r = module_launch(dev, b->m, b->launch,
+    CUresult r = module_launch(dev, b->kernel, b->launch,
                                b->copies->params[b->warm ? 0 : k].pointers);
     if (r && !device_error_is_sticky(r)) {
       char text[512];
-      module_refusal(dev, b->m, b->launch, r, text, sizeof text);
+      module_refusal(dev, b->m, b->kernel, b->launch, r, text, sizeof text);
       return kr_err_set(err, "%s", text);
     }
     if (device_check(dev, r, "a launch failed", err))
@@ -436,7 +437,7 @@ static int run_warm(struct timing *t, const struct batch *cold, double *out, str
 {
   // Enough to bury what an event costs, and not more.
   double enough = WARM_BATCH_US / (t->once_us > 1 ? t->once_us : 1);
-  struct batch b = {.m = cold->m, .launch = cold->launch, .copies = cold->copies, .warm = true,
+  struct batch b = {.m = cold->m, .kernel = cold->kernel, .launch = cold->launch, .copies = cold->copies, .warm = true,
                     .launches = enough > WARM_LAUNCHES ? WARM_LAUNCHES
                                 : enough < 2           ? 2
                                                        : (unsigned)enough};
@@ -528,8 +529,10 @@ int time_pair(struct kr_device *dev, struct kr_module *a, struct kr_module *b,
     if (device_check(dev, dev->cu->cuEventCreate(&t.events[t.n_events], CU_EVENT_DEFAULT),
                      "cuEventCreate", err))
       goto out;
-  t.a = (struct batch){.m = a, .launch = &o->launch_a, .copies = c, .launches = c->n};
-  t.b = (struct batch){.m = b, .launch = &o->launch_b, .copies = c, .launches = c->n};
+  t.a = (struct batch){.m = a, .kernel = module_kernel(a, d->in), .launch = &o->launch_a,
+                       .copies = c, .launches = c->n};
+  t.b = (struct batch){.m = b, .kernel = module_kernel(b, d->in), .launch = &o->launch_b,
+                       .copies = c, .launches = c->n};
   if (measure_once(&t, err))
     goto out;
   bool flush = c->flush; // a property of the copies; a long launch flushes too

@@ -82,6 +82,62 @@ static void test_hash_is_of_meaning_not_of_place(void)
   CHECK(!kr_hash_equal(plain, hash_with("#line 3 \\\"saxpy.cu\\\"\\n", "#define line 3\\n")));
 }
 
+static void test_a_template_has_parameters_of_its_own_in_each_case(void)
+{
+  const char *edits[] = {SAMPLE_TWO_TYPES, NULL};
+  struct kr_contract c, again;
+  struct kr_bytes first, second;
+  struct kr_err err = {{0}};
+  sample_make(&c, edits);
+  kr_bytes_init(&first, 1 << 20);
+  kr_bytes_init(&second, 1 << 20);
+  kr_contract_to_json(&c, &first);
+  CHECK_INT(kr_contract_from_json(&again, first.data, first.len, &err), 0);
+  kr_contract_to_json(&again, &second);
+  CHECK_STR(second.data, first.data);
+  CHECK_INT(kr_contract_kernels(&c), 2);
+  CHECK_STR(kr_contract_kernel_name(&c, 1), "saxpy<double, 2>");
+  CHECK_INT(kr_case_kernel(&c, 0), 1);
+  CHECK_INT(kr_case_params(&c, 0)[1].size, 8);
+  CHECK_INT(kr_case_params(&c, 1)[1].size, 4);
+  CHECK(!kr_hash_equal(kr_contract_hash(&c), hash_with("{", "{")));
+  kr_contract_release(&c);
+  kr_contract_release(&again);
+  kr_bytes_release(&first);
+  kr_bytes_release(&second);
+}
+
+static void test_a_template_that_does_not_fit_together_is_refused(void)
+{
+  static const char *const table[][3] = {
+      {"\"instantiation\":1,", "\"instantiation\":0,",
+       "contract: instantiation <double, 2> has no case"},
+      {"\"instantiation\":0,", "\"instantiation\":2,",
+       "contract: instantiation <float, 4> has no case"},
+      {"{\"name\":\"a\",\"type_name\":\"double\"", "{\"name\":\"b\",\"type_name\":\"double\"",
+       "contract: the parameters of instantiation <double, 2> are not the contract's"},
+      {"\"types\":\"T = double\",", "", "contract: \"types\" is missing"},
+  };
+  const char *edits[] = {SAMPLE_TWO_TYPES, NULL, NULL, NULL};
+  size_t n = 0;
+  while (edits[n])
+    n += 2;
+  for (size_t i = 0; i < sizeof table / sizeof *table; i++) {
+    char *text = sample_edit(sample_saxpy, "{", "{");
+    for (size_t k = 0; k <= n; k += 2) {
+      char *next = sample_edit(text, k < n ? edits[k] : table[i][0],
+                               k < n ? edits[k + 1] : table[i][1]);
+      free(text);
+      text = next;
+    }
+    struct kr_contract c;
+    struct kr_err err = {{0}};
+    CHECK_INT(kr_contract_from_json(&c, text, strlen(text), &err), -1);
+    CHECK_STR(err.text, table[i][2]);
+    free(text);
+  }
+}
+
 static void test_what_is_wrong_is_said(void)
 {
   static const char *const table[][3] = {
@@ -146,6 +202,8 @@ int main(void)
   test_white_space_and_order_of_members_mean_nothing();
   test_64_bit_and_odd_values_survive();
   test_hash_is_of_meaning_not_of_place();
+  test_a_template_has_parameters_of_its_own_in_each_case();
+  test_a_template_that_does_not_fit_together_is_refused();
   test_what_is_wrong_is_said();
   test_every_prefix_is_refused();
   return unit_end();

@@ -328,6 +328,41 @@ static void names(void)
   kit_end(&k);
 }
 
+// Each case launches the kernel of its own arguments, with its own shared memory:
+// both together would not fit a block.
+static void instantiations(void)
+{
+  struct kr_instantiation in[] = {{.name_expression = (char *)"k<int, 9000>"},
+                                  {.name_expression = (char *)"k<float, 5000>"}};
+  struct kr_case cases[] = {{.instantiation = 1}, {.instantiation = 0}};
+  struct kit k;
+  kit_begin(&k, "k");
+  k.c.instantiations = in;
+  k.c.n_instantiations = 2;
+  k.c.cases = cases;
+  k.c.n_cases = 2;
+  size_t o = kit_buffer(&k, "o", KR_OUT, 4, 1, NULL);
+  kit_launch(&k, 1, 1, 0);
+  for (int which = 0; which < 2; which++) {
+    k.in.case_index = (size_t)which;
+    kit_go(&k, "template <typename T, int N> __global__ void k(T *o)\n"
+               "{ __shared__ T s[N]; s[N - 1] = T(N) / T(7); o[0] = s[N - 1]; }");
+    CHECK(kit_ok(&k));
+    if (k.r.status == KR_RUN_OK && which)
+      CHECK_INT(KIT_OUT(k, o, int)[0], 1285);
+    if (k.r.status == KR_RUN_OK && !which)
+      CHECK(KIT_OUT(k, o, float)[0] == 5000.0f / 7.0f);
+  }
+  kit_end(&k);
+  kit_begin(&k, "k");
+  k.c.instantiations = in;
+  k.c.n_instantiations = 2;
+  CHECK_INT(kit_compile(&k, "template <typename T, int N> __global__ void k(T *o)\n"
+                            "{ static_assert(sizeof(T) == 4 && N > 8000, \"too small\"); }"), 1);
+  CHECK(kit_says(&k, "too small"));
+  kit_end(&k);
+}
+
 // Definitions that reach the kernel by a flag of the project.
 static void flags(void)
 {
@@ -380,6 +415,7 @@ int main(void)
   contraction();
   three_dimensions();
   names();
+  instantiations();
   flags();
   hashes();
   kr_backend_cpu.close(kit_device);

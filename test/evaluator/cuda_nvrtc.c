@@ -28,7 +28,7 @@ static struct outcome compile(const char *name, const char *text, const char *co
     c.n_flags++;
   kr_bytes_init(&o.log, 1 << 20);
   o.rc = nvrtc_compile(&compiler, &c, "sm_90", text, strlen(text), &o.code, &o.log, &o.err);
-  if (!o.rc && cubin_read(o.code.cubin, o.code.len, o.code.lowered, &o.facts, &o.err))
+  if (!o.rc && cubin_read(o.code.cubin, o.code.len, o.code.lowered[0], &o.facts, &o.err))
     o.rc = -2;
   return o;
 }
@@ -70,11 +70,11 @@ static void kernels_are_found_by_expression(void)
       "a::b::k", "namespace a { namespace b { static __global__ void k(int *p) { *p = 1; } } }\n",
       NULL);
   CHECK_INT(o.rc, 0);
-  CHECK(o.code.lowered && strstr(o.code.lowered, "1k"));
+  CHECK(o.code.n_lowered == 1 && strstr(o.code.lowered[0], "1k"));
   CHECK(o.code.len > 100);
   release(&o);
   o = compile("k", "extern \"C\" __global__ void k(int *p) { *p = 1; }\n", NULL);
-  CHECK_STR(o.code.lowered, "k");
+  CHECK_STR(o.code.lowered[0], "k");
   release(&o);
   o = compile("t<3>", "template <int n> __global__ void t(int *p) { *p = n; }\n", NULL);
   CHECK_INT(o.rc, 0);
@@ -83,6 +83,31 @@ static void kernels_are_found_by_expression(void)
   CHECK_INT(o.rc, 1);
   CHECK(strstr(o.log.data, "missing") != NULL);
   release(&o);
+}
+
+static void a_template_is_compiled_for_all_its_arguments(void)
+{
+  static const char text[] = "namespace a { template <typename T, int n> __global__ void t(T *p)\n"
+                             "{ static_assert(n != 5, \"not five\"); *p = n; } }\n";
+  struct kr_instantiation in[] = {{.name_expression = (char *)"a::t<float, 3>"},
+                                  {.name_expression = (char *)"a::t<double, 4>"}};
+  struct kr_contract c = {.kernel = (char *)"a::t", .instantiations = in, .n_instantiations = 2};
+  struct cuda_code code;
+  struct cubin_facts first, second;
+  struct kr_bytes log;
+  struct kr_err err = {0};
+  kr_bytes_init(&log, 1 << 20);
+  CHECK_INT(nvrtc_compile(&compiler, &c, "sm_90", text, strlen(text), &code, &log, &err), 0);
+  CHECK_INT(code.n_lowered, 2);
+  CHECK(code.n_lowered == 2 && strcmp(code.lowered[0], code.lowered[1]) != 0);
+  CHECK_INT(cubin_read(code.cubin, code.len, code.lowered[0], &first, &err), 0);
+  CHECK_INT(cubin_read(code.cubin, code.len, code.lowered[1], &second, &err), 0);
+  CHECK(!kr_hash_equal(first.code, second.code));
+  cuda_code_release(&code);
+  in[1].name_expression = (char *)"a::t<double, 5>";
+  CHECK_INT(nvrtc_compile(&compiler, &c, "sm_90", text, strlen(text), &code, &log, &err), 1);
+  CHECK(strstr(log.data, "not five") != NULL);
+  kr_bytes_release(&log);
 }
 
 static void errors_have_places(void)
@@ -307,7 +332,7 @@ static void broken_machine_code_is_refused(void)
   for (size_t len = 0; len < o.code.len; len += 97) { // at every cut: an answer, no crash
     unsigned char *cut = kr_xmalloc(len + 1);
     memcpy(cut, o.code.cubin, len);
-    bad += cubin_read(cut, len, o.code.lowered, &f, &err) != 0;
+    bad += cubin_read(cut, len, o.code.lowered[0], &f, &err) != 0;
     free(cut);
   }
   CHECK(bad > 0);
@@ -315,7 +340,7 @@ static void broken_machine_code_is_refused(void)
     unsigned char *copy = kr_xmalloc(o.code.len);
     memcpy(copy, o.code.cubin, o.code.len);
     copy[at] ^= 0xff;
-    (void)cubin_read(copy, o.code.len, o.code.lowered, &f, &err);
+    (void)cubin_read(copy, o.code.len, o.code.lowered[0], &f, &err);
     free(copy);
   }
   release(&o);
@@ -357,6 +382,7 @@ int main(void)
     return 1;
   }
   kernels_are_found_by_expression();
+  a_template_is_compiled_for_all_its_arguments();
   errors_have_places();
   flags_reach_the_compiler();
   standard_headers_are_harmless();

@@ -49,6 +49,36 @@ static void test_a_case_has_its_numbers(void)
   kr_contract_release(&c);
 }
 
+static void test_a_case_has_the_types_of_its_instantiation(void)
+{
+  const char *edits[] = {SAMPLE_TWO_TYPES, "\"dims\":[\"n\"]", "\"dims\":[\"n * sizeof(T)\"]",
+                         NULL};
+  struct kr_contract c;
+  struct kr_instance in;
+  struct kr_err err;
+  struct kr_override other = {"UNROLL", {.i = 7}};
+  CHECK_INT(make(&in, &c, edits, NULL, 0, &err), 0);
+  double a;
+  memcpy(&a, in.params[1], 8);
+  CHECK(a >= 0.25 && a < 1.0);
+  CHECK(!strncmp(in.label, "T = double, UNROLL = 2, n = 1000, a = 0.", 40));
+  CHECK_INT(in.buffers[0].count, 8000);
+  CHECK_INT(in.buffers[0].bytes, 64000);
+  CHECK_INT(in.buffers[1].bytes, 8000);
+  kr_instance_release(&in);
+  CHECK_INT(kr_instance_make(&in, &c, 1, 42, KR_DIST_NORMAL, NULL, 0, &err), 0);
+  CHECK(!strncmp(in.label, "T = float, n = 1000, a = 0.", 27));
+  CHECK_INT(in.buffers[0].bytes, 16000);
+  CHECK_INT(in.buffers[1].bytes, 4000);
+  kr_instance_release(&in);
+  // An argument is no size: nothing varies it.
+  CHECK_INT(kr_instance_make(&in, &c, 0, 42, KR_DIST_NORMAL, &other, 1, &err), 0);
+  CHECK_INT(in.held_out, 0);
+  CHECK(in.names[0].value.i == 2);
+  kr_instance_release(&in);
+  kr_contract_release(&c);
+}
+
 static void test_an_override_is_a_held_out_size(void)
 {
   struct kr_contract c;
@@ -249,6 +279,7 @@ static void test_a_seed_repeats_and_another_differs(void)
 int main(void)
 {
   test_a_case_has_its_numbers();
+  test_a_case_has_the_types_of_its_instantiation();
   test_an_override_is_a_held_out_size();
   test_what_cannot_be_is_said();
   test_launches_keep_the_limits();

@@ -40,6 +40,38 @@ static const char sample_saxpy[] =
     "\"shared\":null,\"cooperative\":false},"
     "\"tunable\":true,\"tunable_why\":null,\"min_speedup\":1.02,\"shared_limit\":\"49152\"}";
 
+// The same as a template <typename T, int UNROLL>, under <float, 4> and <double, 2>:
+// replacements for sample_make().
+#define SAMPLE_TWO_TYPES                                                                           \
+  "\"leaves\":[{\"path\":\"\",\"offset\":0,\"kind\":\"f32\"}]}],\"params\":[",                       \
+      "\"leaves\":[{\"path\":\"\",\"offset\":0,\"kind\":\"f32\"}]},"                                  \
+      "{\"name\":\"double\",\"size\":8,\"align\":8,"                                               \
+      "\"leaves\":[{\"path\":\"\",\"offset\":0,\"kind\":\"f64\"}]}],\"params\":[",                   \
+      "\"sections\":[",                                                                            \
+      "\"instantiations\":["                                                                       \
+      "{\"arguments\":\"float, 4\",\"name_expression\":\"saxpy<float, 4>\",\"types\":\"T = float\","   \
+      "\"constants\":[{\"name\":\"sizeof(T)\",\"int\":\"4\"}]},"                                     \
+      "{\"arguments\":\"double, 2\",\"name_expression\":\"saxpy<double, 2>\","                        \
+      "\"types\":\"T = double\",\"constants\":[{\"name\":\"sizeof(T)\",\"int\":\"8\"}],"             \
+      "\"params\":["                                                                               \
+      "{\"name\":\"n\",\"type_name\":\"int\",\"size\":4,\"align\":4,"                                  \
+      "\"leaves\":[{\"path\":\"\",\"offset\":0,\"kind\":\"i32\"}]},"                                  \
+      "{\"name\":\"a\",\"type_name\":\"double\",\"size\":8,\"align\":8,"                               \
+      "\"leaves\":[{\"path\":\"\",\"offset\":0,\"kind\":\"f64\"}]},"                                  \
+      "{\"name\":\"x\",\"type_name\":\"const double *\",\"size\":8,\"align\":8,"                       \
+      "\"leaves\":[{\"path\":\"\",\"offset\":0,\"kind\":\"ptr\",\"type\":1,\"const\":true}]},"         \
+      "{\"name\":\"y\",\"type_name\":\"double *\",\"size\":8,\"align\":8,"                             \
+      "\"leaves\":[{\"path\":\"\",\"offset\":0,\"kind\":\"ptr\",\"type\":1,\"const\":false}]}]}],"     \
+      "\"sections\":[",                                                                            \
+      "\"cases\":[{\"label\":\"n = 1000\",",                                                       \
+      "\"cases\":[{\"label\":\"T = double, UNROLL = 2\",\"instantiation\":1,\"bindings\":["          \
+      "{\"path\":\"UNROLL\",\"expr\":\"2\",\"fixed\":true,\"drawn\":false},"                         \
+      "{\"path\":\"n\",\"expr\":\"1000\",\"fixed\":false,\"drawn\":false},"                          \
+      "{\"path\":\"a\",\"expr\":null,\"fixed\":false,\"drawn\":true}],"                              \
+      "\"fillings\":[{\"kind\":\"default\",\"expr\":null,\"alias\":null},"                           \
+      "{\"kind\":\"default\",\"expr\":null,\"alias\":null}]},"                                       \
+      "{\"label\":\"T = float\",\"instantiation\":0,"
+
 // `text` with the first `from` replaced by `to`; ends the program when there is none.
 static inline char *sample_edit(const char *text, const char *from, const char *to)
 {
