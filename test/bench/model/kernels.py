@@ -99,7 +99,10 @@ def case_bytes(c, index=0):
     what a kernel that touches everything once moves."""
     names = {}
     for b in c["cases"][index]["bindings"]:
-        names[b["path"]] = value(b["expr"], names)
+        try:
+            names[b["path"]] = value(b["expr"], names)
+        except (TypeError, ValueError):
+            pass  # drawn anew each time, or a figure that is no length
     size = {}
     for p in c["params"]:
         for leaf in p["leaves"]:
