@@ -202,3 +202,8 @@ void fresh_check(const struct input *in, const struct kr_marker *m, const struct
   if (out->state == FRESH_OK)
     fresh_deps(in, outside, out);
 }
+
+bool fresh_is_modelled(const struct kr_ledger_entry *e)
+{
+  return !strcmp(e->backend, "cpu");
+}

@@ -23,6 +23,11 @@ struct fresh {
 void fresh_check(const struct input *in, const struct kr_marker *m, const struct kr_ledger *l,
                  struct kr_hash outside, struct fresh *out);
 
+// Does the entry come from a model of the GPU? That is weaker than a measurement:
+// where there is a GPU, what was only modelled counts as untried. --check and runs
+// on the CPU take it as it is.
+bool fresh_is_modelled(const struct kr_ledger_entry *e);
+
 // Tokens of the file outside the kernels below its optimize markers.
 struct kr_hash fresh_outside(const struct input *in);
 // Tokens of a slice: what an UNSURE entry is compared by.

@@ -214,3 +214,22 @@ int judge_confirm(struct judge *j, const struct kr_candidate *const *cands, size
       return -1;
   return 0;
 }
+
+int judge_confirm_modelled(struct judge *j, const struct kr_candidate *cand, size_t finalist,
+                           struct kr_verdict *v, struct kr_err *err)
+{
+  // What a processor is busy with would be in the way of the fresh one.
+  kr_worker_free(j->worker);
+  j->worker = NULL;
+  uint64_t seed = judge_seed(j->setup.seed, 1000, 2 + finalist);
+  struct kr_judge_options options = {.until = KR_STAGE_TIME, .seed = seed, .thorough = true};
+  struct kr_worker *w = kr_worker_new(&j->setup.worker, j->setup.contract, seed);
+  kr_verdict_release(v);
+  int rc = kr_worker_judge(w, cand, &options, v, err);
+  kr_worker_free(w);
+  if (rc)
+    return -1;
+  v->confirmed = v->status == KR_STATUS_OK && v->modelled;
+  v->stage = KR_STAGE_CONFIRM;
+  return 0;
+}

@@ -45,4 +45,10 @@ int judge_confirm(struct judge *j, const struct kr_candidate *const *cands, size
                   void (*tell)(void *arg, size_t finalist, unsigned worker), void *arg,
                   struct kr_err *err);
 
+// The decision where times are modelled: one finalist judged thoroughly (all
+// distributions, placements and held-out sizes) with a seed of its own in a fresh
+// worker. `v` is replaced; `confirmed` is set where it is right and modelled again.
+int judge_confirm_modelled(struct judge *j, const struct kr_candidate *cand, size_t finalist,
+                           struct kr_verdict *v, struct kr_err *err);
+
 #endif

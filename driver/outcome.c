@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "../evaluator/base/mem.h"
+#include "table.h"
 
 void outcome_init(struct outcome *out, const struct task *task)
 {
@@ -25,7 +26,7 @@ void outcome_fail(struct outcome *out, enum outcome_state state, const char *why
 {
   out->state = state;
   free(out->why);
-  out->why = kr_xstrdup(why);
+  out->why = why ? kr_xstrdup(why) : NULL;
 }
 
 struct kr_rewrite outcome_rewrite(const struct outcome *out, const char *const *provenance)
@@ -49,6 +50,41 @@ static const char *outcome_word(const struct outcome *out)
   return words[out->state];
 }
 
+bool outcome_is_modelled(const struct outcome *out)
+{
+  for (size_t i = 0; out->have_refined && i < out->refined.n; i++)
+    if (out->refined.turns[i].verdict.modelled)
+      return true;
+  return out->decided.modelled;
+}
+
+char *outcome_gpu(const struct outcome *out)
+{
+  const struct kr_verdict *v = &out->decided;
+  for (size_t i = 0; !v->modelled && out->have_refined && i < out->refined.n; i++)
+    if (out->refined.turns[i].verdict.modelled)
+      v = &out->refined.turns[i].verdict;
+  if (v->modelled)
+    return kr_xasprintf("%s modelled", v->model_gpu);
+  return kr_xasprintf("%s %s", out->device.name, out->device.arch);
+}
+
+// "1.26x [1.25, 1.27] on NVIDIA H200 sm_90 (64.3 -> 51.0 us at n = 4096)", and
+// " unvalidated" behind a GPU that the model was never held against.
+static void outcome_figures(const struct outcome *out, struct kr_bytes *b)
+{
+  const struct kr_verdict *v = &out->decided;
+  table_ratio(v, b);
+  if (v->modelled)
+    kr_bytes_addf(b, " on %s%s (", v->model_gpu, v->model_validated ? "" : " unvalidated");
+  else
+    kr_bytes_addf(b, " on %s %s (", out->device.name, out->device.arch);
+  for (size_t i = 0; i < v->n_times; i++)
+    kr_bytes_addf(b, "%s%.1f -> %.1f us at %s", i ? "; " : "", v->times[i].base_us,
+                  v->times[i].cand_us, v->times[i].label);
+  kr_bytes_addc(b, ')');
+}
+
 void outcome_line(const struct outcome *out, bool written, struct kr_bytes *b)
 {
   const struct task *t = out->task;
@@ -62,18 +98,20 @@ void outcome_line(const struct outcome *out, bool written, struct kr_bytes *b)
     kr_bytes_adds(b, "tried before, nothing changed (--again tries it once more)");
     break;
   case OUTCOME_REWRITTEN:
-    kr_bytes_addf(b, "%s, %.2fx [%.2f, %.2f] on %s %s (", written ? "rewritten" : "verified",
-                  v->speedup, v->lo, v->hi, out->device.name, out->device.arch);
-    for (size_t i = 0; i < v->n_times; i++)
-      kr_bytes_addf(b, "%s%.1f -> %.1f us at %s", i ? "; " : "", v->times[i].base_us,
-                    v->times[i].cand_us, v->times[i].label);
-    kr_bytes_addc(b, ')');
+    kr_bytes_addf(b, "%s, %s", written ? "rewritten" : "verified", v->modelled ? "modelled " : "");
+    outcome_figures(out, b);
     break;
   case OUTCOME_KEPT:
     kr_bytes_addf(b, "kept as it is: %s", out->why ? out->why : "nothing was faster");
     break;
   case OUTCOME_CHECKED:
-    kr_bytes_adds(b, "checked, not timed: no GPU here, so nothing is written");
+    if (v->modelled) {
+      kr_bytes_adds(b, "checked and modelled, not timed: ");
+      outcome_figures(out, b);
+      kr_bytes_adds(b, "; nothing is written");
+    } else {
+      kr_bytes_adds(b, "checked, not timed, so nothing is written");
+    }
     break;
   case OUTCOME_REFUSED:
   case OUTCOME_FAILED:
@@ -83,36 +121,22 @@ void outcome_line(const struct outcome *out, bool written, struct kr_bytes *b)
   kr_bytes_addc(b, '\n');
 }
 
-// The first line of a text, for a table.
-static int first_line(const char *s)
+void outcome_turns(const struct outcome *out, size_t columns, struct kr_bytes *b)
 {
-  return s ? (int)strcspn(s, "\n") : 0;
-}
-
-void outcome_turns(const struct outcome *out, struct kr_bytes *b)
-{
-  for (size_t i = 0; out->have_refined && i < out->refined.n; i++) {
-    const struct refine_turn *t = &out->refined.turns[i];
-    const struct kr_verdict *v = &t->verdict;
-    kr_bytes_addf(b, "  %u.%u  ", t->trajectory, t->turn);
-    if (v->status == KR_STATUS_OK && v->speedup > 0)
-      kr_bytes_addf(b, "correct, %.2fx [%.2f, %.2f]", v->speedup, v->lo, v->hi);
-    else if (v->status == KR_STATUS_OK)
-      kr_bytes_adds(b, "correct, not timed");
-    else
-      kr_bytes_addf(b, "%s at %s: %.*s", kr_status_name(v->status), kr_stage_name(v->stage),
-                    first_line(v->log ? v->log : v->told), v->log ? v->log : v->told ? v->told : "");
-    if (t->same_as != SIZE_MAX)
-      kr_bytes_addf(b, " (the same as %u.%u)", out->refined.turns[t->same_as].trajectory,
-                    out->refined.turns[t->same_as].turn);
-    kr_bytes_addf(b, "%s\n", i == out->winner ? "  <- taken" : "");
-    if (v->note)
-      kr_bytes_addf(b, "       (%s)\n", v->note);
-  }
+  if (!out->have_refined || !out->refined.n)
+    return;
+  table_head(columns, b);
+  for (size_t i = 0; i < out->refined.n; i++)
+    table_row(out->refined.turns, i, i == out->winner, columns, b);
 }
 
 static void outcome_times_json(const struct kr_verdict *v, struct results *js)
 {
+  results_bool(js, "modelled", v->modelled);
+  if (v->modelled) {
+    results_bool(js, "validated", v->model_validated);
+    results_string(js, "gpu", v->model_gpu);
+  }
   results_number(js, "speedup", v->speedup);
   results_number(js, "lo", v->lo);
   results_number(js, "hi", v->hi);
@@ -125,6 +149,10 @@ static void outcome_times_json(const struct kr_verdict *v, struct results *js)
     results_number(js, "ratio", v->times[i].ratio);
     results_number(js, "lo", v->times[i].lo);
     results_number(js, "hi", v->times[i].hi);
+    if (v->times[i].base_bound)
+      results_string(js, "base_bound", v->times[i].base_bound);
+    if (v->times[i].cand_bound)
+      results_string(js, "candidate_bound", v->times[i].cand_bound);
     results_close(js, '}');
   }
   results_close(js, ']');
@@ -173,9 +201,10 @@ void outcome_json(const struct outcome *out, struct results *js)
     results_string(js, "device", out->device.name);
     results_string(js, "arch", out->device.arch);
   }
-  if (out->state == OUTCOME_REWRITTEN) {
+  if (out->state == OUTCOME_REWRITTEN || out->state == OUTCOME_CHECKED) {
     results_bool(js, "confirmed", out->decided.confirmed);
-    outcome_times_json(&out->decided, js);
+    if (out->decided.speedup > 0)
+      outcome_times_json(&out->decided, js);
     results_integer(js, "winner", (int64_t)out->winner);
   }
   if (out->have_refined) {

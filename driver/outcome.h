@@ -13,7 +13,7 @@ enum outcome_state {
   OUTCOME_FRESH,     // tried before, nothing changed
   OUTCOME_REWRITTEN, // faster and proved: written, or in the diff
   OUTCOME_KEPT,      // tried, nothing was faster
-  OUTCOME_CHECKED,   // on the CPU: right, but not timed; never written
+  OUTCOME_CHECKED,   // on the CPU: right, modelled or not, never written
   OUTCOME_REFUSED,   // by marker, parser or contract
   OUTCOME_FAILED     // the original, the model, the evaluator or the write failed
 };
@@ -25,7 +25,7 @@ struct outcome {
   struct refine_result refined;
   bool have_refined;
   size_t winner;             // index into refined.turns; SIZE_MAX: none
-  struct kr_verdict decided; // of the winner, confirmed
+  struct kr_verdict decided; // of the winner, confirmed; of CHECKED only where times were modelled
   struct kr_device_facts device;
   const char *backend; // "cuda", "cpu"; NULL: never judged
   const char *model;   // for provenance
@@ -40,10 +40,16 @@ void outcome_fail(struct outcome *out, enum outcome_state state, const char *why
 // How the winner goes into its source, below these lines. Borrows from both.
 struct kr_rewrite outcome_rewrite(const struct outcome *out, const char *const *provenance);
 
+// The GPU that the figures are of, for the ledger: "NVIDIA H200 sm_90", with
+// " modelled" behind it where no clock was asked. The caller frees it.
+char *outcome_gpu(const struct outcome *out);
+// Were times modelled anywhere on the way?
+bool outcome_is_modelled(const struct outcome *out);
+
 // One line: "src/saxpy.cu:21: saxpy: rewritten, 1.26x [1.25, 1.27] on NVIDIA H200 sm_90".
 void outcome_line(const struct outcome *out, bool written, struct kr_bytes *b);
-// A line a turn, for -v: what was tried and how it ended.
-void outcome_turns(const struct outcome *out, struct kr_bytes *b);
+// For -v: the table of what was tried (table.h).
+void outcome_turns(const struct outcome *out, size_t columns, struct kr_bytes *b);
 void outcome_json(const struct outcome *out, struct results *js);
 
 #endif

@@ -12,6 +12,7 @@
 #include "fresh.h"
 #include "git.h"
 #include "judge.h"
+#include "table.h"
 #include "talk.h"
 #include "write.h"
 
@@ -26,6 +27,7 @@ struct run {
   struct model *model;
   struct kr_worker_options worker;
   struct kr_device_facts device;
+  bool opened; // `worker` and `device` are there
   bool can_time;
   uint64_t seed;
   unsigned calls;
@@ -37,6 +39,18 @@ struct run {
 static bool run_stopped(const struct run *r)
 {
   return r->stop && *r->stop;
+}
+
+// Asks a back end whether it can work here, and chooses it if so.
+static int run_probe(struct run *r, const char *backend, struct kr_err *err)
+{
+  r->worker = (struct kr_worker_options){
+      .backend = backend, .device = {.device = r->options->device, .cuda_path = r->project->cuda_path}};
+  if (kr_worker_probe(&r->worker, &r->device, err))
+    return -1;
+  r->opened = true;
+  r->can_time = strcmp(backend, "cpu") != 0;
+  return 0;
 }
 
 // --- before anything is spent ---
@@ -81,6 +95,18 @@ static void run_refuse_dirty(struct run *r)
   }
 }
 
+// Will this run ask a GPU? What was only modelled is then as good as untried.
+static bool run_measures(struct run *r)
+{
+  const struct options *o = r->options;
+  struct kr_err err = {""};
+  if (o->evaluator != EVALUATOR_AUTO)
+    return o->evaluator == EVALUATOR_CUDA;
+  if (!r->opened)
+    run_probe(r, "cuda", &err);
+  return r->can_time;
+}
+
 // Which kernels were tried before and need nothing.
 static void run_skip_fresh(struct run *r)
 {
@@ -100,7 +126,7 @@ static void run_skip_fresh(struct run *r)
     fresh_check(t->in, t->marker, &l, fresh_outside(t->in), &f);
     bool fresh = f.state == FRESH_OK || (f.state == FRESH_UNSURE &&
                                          kr_hash_equal(fresh_slice(t->kernel), f.entry->slice));
-    if (fresh && !r->options->again)
+    if (fresh && !r->options->again && !(fresh_is_modelled(f.entry) && run_measures(r)))
       out->state = OUTCOME_FRESH;
     kr_ledger_release(&l);
   }
@@ -149,25 +175,26 @@ static int run_open_evaluator(struct run *r)
 {
   const struct options *o = r->options;
   struct kr_err err = {""}, cpu_err = {""};
-  r->worker = (struct kr_worker_options){
-      .backend = o->evaluator == EVALUATOR_CPU ? "cpu" : "cuda",
-      .device = {.device = o->device, .cuda_path = r->project->cuda_path}};
-  if (!kr_worker_probe(&r->worker, &r->device, &err)) {
-    r->can_time = strcmp(r->worker.backend, "cpu") != 0;
+  const char *first = o->evaluator == EVALUATOR_CPU ? "cpu" : "cuda";
+  if (r->opened || !run_probe(r, first, &err))
     return 0;
-  }
   if (o->evaluator != EVALUATOR_AUTO) {
-    kr_error("--evaluator=%s: %s", r->worker.backend, err.text);
+    kr_error("--evaluator=%s: %s", first, err.text);
     return EXIT_NO_ENVIRONMENT;
   }
-  r->worker.backend = "cpu";
-  if (kr_worker_probe(&r->worker, &r->device, &cpu_err)) {
+  if (run_probe(r, "cpu", &cpu_err)) {
     kr_error("no evaluator: cuda: %s; cpu: %s", err.text, cpu_err.text);
     return EXIT_NO_ENVIRONMENT;
   }
   kr_debug("verify", "no GPU (%s); judging on the CPU", err.text);
-  r->can_time = false;
   return 0;
+}
+
+// May what was found be written? What was only modelled is when it was asked for.
+static bool run_writes(const struct run *r)
+{
+  return r->options->mode == MODE_IN_PLACE &&
+         (r->can_time || r->options->evaluator == EVALUATOR_CPU);
 }
 
 static int run_plan(const struct run *r, size_t kernels)
@@ -177,9 +204,16 @@ static int run_plan(const struct run *r, size_t kernels)
   if (o->max_calls_given && calls > o->max_calls)
     calls = o->max_calls;
   talk_say("model: %s", model_where(r->model));
-  talk_say("evaluator: %s%s%s%s", r->worker.backend, r->can_time ? ", " : "",
-           r->can_time ? r->device.name : ": checks, does not time, so nothing will be written",
-           "");
+  if (r->can_time)
+    talk_say("evaluator: %s, %s", r->worker.backend, r->device.name);
+  else if (o->mode != MODE_IN_PLACE)
+    talk_say("evaluator: cpu%s: checks, and models times; a GPU is not asked",
+             o->evaluator == EVALUATOR_AUTO ? ", no GPU here" : "");
+  else if (run_writes(r))
+    talk_say("evaluator: cpu: checks, and models times; what it writes says `modelled`");
+  else
+    talk_say("evaluator: cpu, no GPU here: checks, and models times; nothing will be written\n"
+             "  unless --evaluator=cpu asks for it");
   talk_say("plan: %zu kernel%s, %u x %u turns, at most %llu calls", kernels, kernels == 1 ? "" : "s",
            o->trajectories, o->turns, calls);
   if (calls <= CALLS_WITHOUT_ASKING || o->yes || o->max_calls_given)
@@ -201,32 +235,60 @@ static int run_plan(const struct run *r, size_t kernels)
 struct watch {
   const struct run *run;
   const struct outcome *out;
-  double best;
+  size_t best; // index into refined.turns; SIZE_MAX: none is right yet
 };
+
+// What was just judged: with -v on a terminal its row of the table.
+static void watch_judged(struct watch *w)
+{
+  const struct refine_result *res = &w->out->refined;
+  size_t i = res->n - 1;
+  const struct kr_verdict *v = &res->turns[i].verdict;
+  if (v->status == KR_STATUS_OK && (w->best == SIZE_MAX || v->speedup > res->turns[w->best].verdict.speedup))
+    w->best = i;
+  if (w->run->options->verbose <= 0 || !talk_is_live())
+    return;
+  struct kr_bytes b;
+  kr_bytes_init(&b, 1 << 20);
+  if (!i)
+    table_head(talk_columns(), &b);
+  table_row(res->turns, i, false, talk_columns(), &b);
+  talk_text(b.data, b.len);
+  kr_bytes_release(&b);
+}
 
 static void watch_event(void *arg, const struct refine_event *e)
 {
   struct watch *w = arg;
   if (e->kind == REFINE_ASKING && w->run->options->verbose > 1)
     kr_note("prompt of %s, %u.%u:\n%s", e->kernel, e->trajectory, e->turn, e->prompt);
-  if (e->kind == REFINE_JUDGED && e->done->verdict.status == KR_STATUS_OK &&
-      e->done->verdict.speedup > w->best)
-    w->best = e->done->verdict.speedup;
-  char best[32] = "none yet";
-  if (w->best > 0)
-    snprintf(best, sizeof best, "%.2fx", w->best);
-  static const char *const doing[] = {[REFINE_ASKING] = "asking",
-                                      [REFINE_REPLIED] = "judging",
-                                      [REFINE_JUDGED] = "judged"};
+  if (e->kind == REFINE_JUDGED) {
+    watch_judged(w);
+    return;
+  }
+  struct kr_bytes best;
+  kr_bytes_init(&best, 256);
+  const struct refine_turn *t = w->best == SIZE_MAX ? NULL : &w->out->refined.turns[w->best];
+  if (t && t->verdict.speedup > 0)
+    kr_bytes_addf(&best, "%s%.2fx (%u.%u)", t->verdict.modelled ? "modelled " : "",
+                  t->verdict.speedup, t->trajectory, t->turn);
+  else
+    kr_bytes_adds(&best, t ? "correct, not timed" : "none yet");
   talk_progress("%s: attempt %u/%u, turn %u/%u, %s; best %s", e->kernel, e->trajectory,
-                e->trajectories, e->turn, e->turns, doing[e->kind], best);
+                e->trajectories, e->turn, e->turns, e->kind == REFINE_ASKING ? "asking" : "judging",
+                best.data);
+  kr_bytes_release(&best);
 }
 
 static void watch_confirm(void *arg, size_t finalist, unsigned worker)
 {
   const struct watch *w = arg;
-  talk_progress("%s: confirming finalist %zu, process %u/%d", w->out->task->kernel->qualified,
-                finalist + 1, worker, JUDGE_WORKERS);
+  const char *kernel = w->out->task->kernel->qualified;
+  if (w->run->can_time)
+    talk_progress("%s: confirming finalist %zu, process %u/%d", kernel, finalist + 1, worker,
+                  JUDGE_WORKERS);
+  else
+    talk_progress("%s: checking finalist %zu thoroughly, in a fresh process", kernel, finalist + 1);
 }
 
 // Why nothing is there to time or to show.
@@ -249,23 +311,46 @@ static char *why_nothing(const struct refine_result *res)
   return kr_xasprintf("none of %zu variants was right; -v tells each", res->n);
 }
 
+// The first that was judged by a broken machine: nothing was found out then, and no
+// later run may take the kernel for tried.
+static int blame_machine(const struct refine_result *res, const struct kr_verdict *confirmed,
+                         size_t n, struct kr_err *err)
+{
+  const struct kr_verdict *broken = NULL;
+  for (size_t i = 0; i < n; i++)
+    if (confirmed[i].status == KR_STATUS_ENVIRONMENT)
+      broken = &confirmed[i];
+  for (size_t i = 0; i < res->n && !n; i++)
+    if (res->turns[i].verdict.status == KR_STATUS_ENVIRONMENT)
+      broken = &res->turns[i].verdict;
+  return broken ? kr_err_set(err, "a variant could not be judged: %s", broken->log ? broken->log : "")
+                : 0;
+}
+
 static char *why_kept(const struct refine_result *res, const struct kr_verdict *confirmed, size_t n,
                       double min_speedup)
 {
+  const struct kr_verdict *best = NULL;
   for (size_t i = 0; i < n; i++)
-    if (confirmed[i].status == KR_STATUS_OK && confirmed[i].confirmed)
-      return kr_xasprintf("the best variant reached %.3fx [%.3f, %.3f], and %.2fx is wanted",
-                          confirmed[i].speedup, confirmed[i].lo, confirmed[i].hi, min_speedup);
+    if (confirmed[i].status == KR_STATUS_OK && confirmed[i].confirmed &&
+        (!best || confirmed[i].speedup > best->speedup))
+      best = &confirmed[i];
+  if (best)
+    return kr_xasprintf("the best variant %s %.3fx [%.3f, %.3f], and %.2fx is wanted",
+                        best->modelled ? "is modelled at" : "reached", best->speedup, best->lo,
+                        best->hi, min_speedup);
   for (size_t i = 0; i < n; i++)
     return kr_xasprintf("the best variant failed its confirmation: %.200s",
                         confirmed[i].log ? confirmed[i].log : kr_status_name(confirmed[i].status));
-  size_t right = 0;
-  for (size_t i = 0; i < res->n; i++)
+  size_t right = 0, modelled = 0;
+  for (size_t i = 0; i < res->n; i++) {
     right += res->turns[i].verdict.status == KR_STATUS_OK;
+    modelled += res->turns[i].verdict.modelled;
+  }
   if (!right)
     return why_nothing(res);
-  return kr_xasprintf("%zu of %zu variants %s right, none faster", right, res->n,
-                      right == 1 ? "was" : "were");
+  return kr_xasprintf("%zu of %zu variants %s right, none %sfaster", right, res->n,
+                      right == 1 ? "was" : "were", modelled ? "modelled " : "");
 }
 
 // Decides among the finalists.
@@ -293,18 +378,8 @@ static int run_decide(struct outcome *out, struct judge *j, struct watch *watch,
     out->decided = verdicts[best];
     kr_verdict_init(&verdicts[best]);
   } else if (!rc) {
-    // Where the machine broke nothing was found out, and no later run may take
-    // the kernel for tried.
-    const struct kr_verdict *broken = NULL;
-    for (size_t i = 0; i < n; i++)
-      if (verdicts[i].status == KR_STATUS_ENVIRONMENT)
-        broken = &verdicts[i];
-    for (size_t i = 0; i < res->n && !n; i++)
-      if (res->turns[i].verdict.status == KR_STATUS_ENVIRONMENT)
-        broken = &res->turns[i].verdict;
-    if (broken)
-      rc = kr_err_set(err, "a variant could not be judged: %s", broken->log ? broken->log : "");
-    else
+    rc = blame_machine(res, verdicts, n, err);
+    if (!rc)
       out->why = why_kept(res, verdicts, n, wanted);
     out->state = OUTCOME_KEPT;
   }
@@ -313,17 +388,58 @@ static int run_decide(struct outcome *out, struct judge *j, struct watch *watch,
   return rc;
 }
 
-// On the CPU nothing is timed: the last right variant is shown.
-static void run_checked(struct outcome *out)
+// Decides where times are modelled: the finalists in turn, until one that is judged
+// thoroughly wins again.
+static int run_decide_modelled(const struct run *r, struct outcome *out, struct judge *j,
+                               struct watch *watch, struct kr_err *err)
 {
-  for (size_t i = 0; i < out->refined.n; i++)
-    if (out->refined.turns[i].verdict.status == KR_STATUS_OK)
-      out->winner = i;
-  out->state = OUTCOME_CHECKED;
-  if (out->winner == SIZE_MAX) {
-    out->state = OUTCOME_KEPT;
-    out->why = why_nothing(&out->refined);
+  struct refine_result *res = &out->refined;
+  struct kr_verdict verdicts[REFINE_FINALISTS];
+  size_t n = 0;
+  double wanted = out->task->contract.min_speedup;
+  int rc = 0;
+  for (size_t i = 0; !rc && i < res->n_finalists && out->winner == SIZE_MAX; i++) {
+    const struct refine_turn *t = &res->turns[res->finalists[i]];
+    if (!t->verdict.modelled)
+      continue;
+    kr_verdict_init(&verdicts[n]);
+    watch_confirm(watch, i, 1);
+    rc = judge_confirm_modelled(j, &t->variant.candidate, i, &verdicts[n], err);
+    if (!rc && kr_verdict_wins(&verdicts[n], wanted)) {
+      out->winner = res->finalists[i];
+      kr_verdict_release(&out->decided);
+      out->decided = verdicts[n];
+      kr_verdict_init(&verdicts[n]);
+    }
+    n++;
   }
+  if (!rc && out->winner != SIZE_MAX) {
+    out->state = run_writes(r) ? OUTCOME_REWRITTEN : OUTCOME_CHECKED;
+  } else if (!rc) {
+    rc = blame_machine(res, verdicts, n, err);
+    if (!rc)
+      out->why = why_kept(res, verdicts, n, wanted);
+    out->state = OUTCOME_KEPT;
+  }
+  for (size_t i = 0; i < n; i++)
+    kr_verdict_release(&verdicts[i]);
+  return rc;
+}
+
+// On the CPU. Where a right variant has no modelled time (not all that runs can be
+// counted) nothing is known of its speed, and the last of those is shown.
+static int run_decide_unmeasured(const struct run *r, struct outcome *out, struct judge *j,
+                                 struct watch *watch, struct kr_err *err)
+{
+  const struct refine_result *res = &out->refined;
+  if (run_decide_modelled(r, out, j, watch, err))
+    return -1;
+  for (size_t i = 0; out->state == OUTCOME_KEPT && i < res->n; i++)
+    if (res->turns[i].verdict.status == KR_STATUS_OK && !res->turns[i].verdict.modelled)
+      out->winner = i;
+  if (out->state == OUTCOME_KEPT && out->winner != SIZE_MAX)
+    outcome_fail(out, OUTCOME_CHECKED, NULL);
+  return 0;
 }
 
 static void run_kernel(struct run *r, struct outcome *out)
@@ -332,7 +448,7 @@ static void run_kernel(struct run *r, struct outcome *out)
   const struct options *o = r->options;
   struct kr_err err = {""};
   struct judge *j = NULL;
-  struct watch watch = {r, out, 0};
+  struct watch watch = {.run = r, .out = out, .best = SIZE_MAX};
   struct judge_setup setup = {
       .contract = &t->contract,
       .source = &t->in->src,
@@ -387,9 +503,8 @@ static void run_kernel(struct run *r, struct outcome *out)
     outcome_fail(out, OUTCOME_FAILED, "interrupted");
   else if (gave_up && !out->refined.n_finalists)
     outcome_fail(out, OUTCOME_FAILED, err.text);
-  else if (!r->can_time)
-    run_checked(out);
-  else if (run_decide(out, j, &watch, &err))
+  else if (r->can_time ? run_decide(out, j, &watch, &err)
+                       : run_decide_unmeasured(r, out, j, &watch, &err))
     outcome_fail(out, OUTCOME_FAILED, err.text);
   if (gave_up && out->state != OUTCOME_FAILED)
     kr_warn("%s: stopped early: %s", t->kernel->qualified, out->refined.why);
@@ -432,7 +547,7 @@ static void run_finish_file(struct run *r, struct input *in, struct outcome *out
     if (outs[i].state == OUTCOME_CHECKED)
       run_show_checked(r, &outs[i]);
   }
-  if (!tried || !r->can_time)
+  if (!tried || !(r->can_time || run_writes(r)))
     return;
   if (write_patch(&w, &err)) {
     kr_error("%s", err.text);
@@ -464,8 +579,6 @@ static void run_tell(const struct run *r, size_t first, size_t end)
     kr_bytes_init(&b, 1 << 20);
     kr_bytes_init(&escaped, 1 << 22);
     outcome_line(out, written, &b);
-    if (r->options->verbose > 0)
-      outcome_turns(out, &b);
     talk_escape(&escaped, b.data, b.len, true);
     // Refusals were told with their carets when they were found.
     if (out->state == OUTCOME_REFUSED && !r->options->verbose)
@@ -475,7 +588,13 @@ static void run_tell(const struct run *r, size_t first, size_t end)
     else if (out->state == OUTCOME_FAILED)
       kr_error("%.*s", (int)(b.len ? b.len - 1 : 0), b.data);
     else
-      talk_say("%.*s", (int)(b.len ? b.len - 1 : 0), b.data);
+      talk_text(b.data, b.len);
+    kr_bytes_reset(&b);
+    if (r->options->verbose > 0 && !talk_is_live())
+      outcome_turns(out, talk_columns(), &b);
+    else if (r->options->verbose > 0 && out->winner != SIZE_MAX)
+      table_row(out->refined.turns, out->winner, true, talk_columns(), &b);
+    talk_text(b.data, b.len);
     kr_bytes_release(&escaped);
     kr_bytes_release(&b);
   }
@@ -500,20 +619,25 @@ static void run_files(struct run *r)
 
 static int run_summary(const struct run *r)
 {
-  size_t counts[OUTCOME_FAILED + 1] = {0};
+  size_t counts[OUTCOME_FAILED + 1] = {0}, modelled = 0;
   struct kr_bytes b;
-  for (size_t i = 0; i < r->tasks.n; i++)
+  for (size_t i = 0; i < r->tasks.n; i++) {
     counts[r->outcomes[i].state]++;
+    modelled += r->outcomes[i].state == OUTCOME_REWRITTEN && r->outcomes[i].decided.modelled;
+  }
   kr_bytes_init(&b, 4096);
   static const char *const words[] = {
       [OUTCOME_OPEN] = "not tried",  [OUTCOME_FRESH] = "fresh",     [OUTCOME_REWRITTEN] = "rewritten", [OUTCOME_KEPT] = "kept",
       [OUTCOME_CHECKED] = "checked", [OUTCOME_REFUSED] = "refused",     [OUTCOME_FAILED] = "failed"};
-  for (size_t i = 0; i <= OUTCOME_FAILED; i++)
+  for (size_t i = 0; i <= OUTCOME_FAILED; i++) {
     if (counts[i])
       kr_bytes_addf(&b, "%s%zu %s", b.len ? ", " : "",
                     counts[i], i == OUTCOME_REWRITTEN && r->options->mode != MODE_IN_PLACE
                                    ? "verified"
                                    : words[i]);
+    if (i == OUTCOME_REWRITTEN && modelled)
+      kr_bytes_addf(&b, " (%zu modelled, not measured)", modelled);
+  }
   if (b.len)
     talk_say("%s; %u call%s", b.data, r->calls, r->calls == 1 ? "" : "s");
   kr_bytes_release(&b);

@@ -19,7 +19,7 @@ static struct {
   int verbose;
   bool color_err, color_out, progress;
   bool line_shown;
-  double last_ms;
+  double last_ms, allowed;
 } talk;
 
 static bool talk_color(enum when when, int fd)
@@ -151,24 +151,35 @@ void talk_diags(const struct kr_diags *diags, const struct kr_source *src)
   free(sorted);
 }
 
-static int talk_width(void)
+bool talk_is_live(void)
+{
+  return talk.progress;
+}
+
+size_t talk_columns(void)
 {
   const char *columns = getenv("COLUMNS");
   int width = columns ? atoi(columns) : 0;
   struct winsize ws;
   if (width <= 0 && !ioctl(STDERR_FILENO, TIOCGWINSZ, &ws))
     width = ws.ws_col;
-  return width > 20 ? width : 79;
+  return width > 20 ? (size_t)width : 79;
 }
 
 void talk_progress(const char *fmt, ...)
 {
   if (!talk.progress)
     return;
+  // What is begun right after something else may last: a few updates may come at once.
+  enum { EVERY_MS = 100, AT_ONCE = 4 };
   double now = kr_now_ms();
-  if (talk.line_shown && now - talk.last_ms < 100)
-    return;
+  talk.allowed += (now - talk.last_ms) / EVERY_MS;
   talk.last_ms = now;
+  if (talk.allowed > AT_ONCE)
+    talk.allowed = AT_ONCE;
+  if (talk.line_shown && talk.allowed < 1)
+    return;
+  talk.allowed -= 1;
   char text[1024];
   va_list ap;
   va_start(ap, fmt);
@@ -177,8 +188,7 @@ void talk_progress(const char *fmt, ...)
   struct kr_bytes b;
   kr_bytes_init(&b, 4096);
   talk_escape(&b, text, strlen(text), false);
-  int width = talk_width() - 1;
-  fprintf(stderr, "\r\x1b[K%.*s", width, b.data);
+  fprintf(stderr, "\r\x1b[K%.*s", (int)talk_columns() - 1, b.data);
   fflush(stderr);
   kr_bytes_release(&b);
   talk.line_shown = true;
@@ -204,6 +214,18 @@ void talk_say(const char *fmt, ...)
   talk_escape(&b, text, strlen(text), true);
   talk_clear_line();
   fprintf(stderr, "%s\n", b.data);
+  kr_bytes_release(&b);
+}
+
+void talk_text(const char *text, size_t len)
+{
+  struct kr_bytes b;
+  if (talk.verbose < 0)
+    return;
+  kr_bytes_init(&b, KR_BYTES_DEFAULT_MAX);
+  talk_escape(&b, text, len, true);
+  talk_clear_line();
+  fwrite(b.data, 1, b.len, stderr);
   kr_bytes_release(&b);
 }
 

@@ -23,12 +23,18 @@ void talk_escape(struct kr_bytes *out, const char *text, size_t len, bool lines)
 // All diagnostics of a source, in the order of the text.
 void talk_diags(const struct kr_diags *diags, const struct kr_source *src);
 
-// The live line; nothing unless progress is on. At most ten updates a second.
+// The live line; nothing unless progress is on. At most ten updates a second, but a
+// few at once, so that the last of them is what is shown.
 void talk_progress(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 void talk_progress_end(void);
+bool talk_is_live(void);
+// Columns there are: COLUMNS, the terminal's, else 79.
+size_t talk_columns(void);
 
 // One line to stderr unless -q: what is done, as it gets done.
 void talk_say(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
+// The same for a text of any length that ends its lines itself.
+void talk_text(const char *text, size_t len);
 
 // Writes to stdout; a failed write (a full disk, a closed pipe) ends the
 // program with EXIT_PARTIAL after saying so.

@@ -47,7 +47,9 @@ static void provenance_of(const struct outcome *out, struct kr_hash body, struct
   const struct task *t = out->task;
   const struct refine_turn *turn = &out->refined.turns[out->winner];
   const struct kr_verdict *v = &out->decided;
-  *p = (struct kr_provenance){.speedup = v->speedup,
+  *p = (struct kr_provenance){.modelled = v->modelled,
+                              .unvalidated = v->modelled && !v->model_validated,
+                              .speedup = v->speedup,
                               .lo = v->lo,
                               .hi = v->hi,
                               .turn = (int)turn->turn,
@@ -60,7 +62,10 @@ static void provenance_of(const struct outcome *out, struct kr_hash body, struct
         (int)out->refined.turns[i].turn > p->turns)
       p->turns = (int)out->refined.turns[i].turn;
   mean_times(v, &p->base_us, &p->cand_us);
-  snprintf(p->device, sizeof p->device, "%s %s", out->device.name, out->device.arch);
+  if (v->modelled)
+    snprintf(p->device, sizeof p->device, "%s", v->model_gpu);
+  else
+    snprintf(p->device, sizeof p->device, "%s %s", out->device.name, out->device.arch);
   snprintf(p->model, sizeof p->model, "%s", out->model);
   snprintf(p->tool, sizeof p->tool, "kevin-rewrite %s", KR_VERSION);
   fresh_definition(t->in, t->marker, &p->from);
@@ -237,6 +242,29 @@ static void entry_deps(struct kr_ledger_entry *e, const struct input *after,
       e->deps[e->n_deps++] = (struct kr_ledger_dep){kr_xstrdup(k->deps[i].file), k->deps[i].tokens};
 }
 
+// Nothing was found that is better than what stands there: it is known as well as it
+// was known best. Of a modelled rewrite that a GPU could not better only the asking is
+// new.
+static void entry_stays(struct kr_ledger_entry *e, const struct kr_ledger_entry *old)
+{
+  static const char still[] = ", rewrite modelled";
+  size_t n = strlen(old->gpu), s = sizeof still - 1;
+  bool was = fresh_is_modelled(old), is = fresh_is_modelled(e);
+  char *gpu = NULL;
+  if (is && !was) {
+    free(e->backend);
+    e->backend = kr_xstrdup(old->backend);
+    gpu = kr_xstrdup(old->gpu);
+  } else if (!is && e->outcome == KR_REWRITTEN &&
+             (was || (n > s && !strcmp(old->gpu + n - s, still)))) {
+    gpu = kr_xasprintf("%s%s", e->gpu, still);
+  }
+  if (gpu) {
+    free(e->gpu);
+    e->gpu = gpu;
+  }
+}
+
 // Puts one outcome's entry into the ledger.
 static int commit_entry(struct file_write *w, size_t i, struct kr_ledger *l, struct kr_hash outside,
                         struct kr_err *err)
@@ -270,14 +298,17 @@ static int commit_entry(struct file_write *w, size_t i, struct kr_ledger *l, str
   e.outcome = out->state == OUTCOME_REWRITTEN ? KR_REWRITTEN : KR_KEPT;
   e.tool = kr_xasprintf("kevin-rewrite %s", KR_VERSION);
   e.backend = kr_xstrdup(out->backend);
-  e.gpu = kr_xasprintf("%s %s", out->device.name, out->device.arch);
+  e.gpu = outcome_gpu(out);
   // What was kept while it is an earlier rewrite stays one: text, provenance and
   // the way back are as they were.
-  if (e.outcome == KR_KEPT && old && old->outcome == KR_REWRITTEN &&
-      kr_hash_equal(old->current, e.current)) {
+  bool same = e.outcome == KR_KEPT && old && kr_hash_equal(old->current, e.current);
+  if (same && old->outcome == KR_REWRITTEN) {
     e.outcome = KR_REWRITTEN;
     e.original = old->original;
     e.baseline = old->baseline;
+    entry_stays(&e, old);
+  } else if (same && kr_hash_equal(old->marker, e.marker) && kr_hash_equal(old->slice, e.slice)) {
+    entry_stays(&e, old);
   }
   int rc = 0;
   // A rewrite of a rewrite: the way back leads over the first one's baseline.

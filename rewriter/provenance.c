@@ -36,9 +36,14 @@ static char *plain_words(const char *s, const char *stop)
   return out;
 }
 
-// "before WORDS after" within `width`; the words give way, down to a few letters.
+// "before WORDS after" within `width`; the words give way, a vendor's name first,
+// then down to a few letters.
 static char *fit(const char *before, const char *words, const char *after, size_t width)
 {
+  static const char vendor[] = "NVIDIA ";
+  if (strlen(before) + strlen(words) + strlen(after) > width &&
+      !strncmp(words, vendor, sizeof vendor - 1) && words[sizeof vendor - 1])
+    words += sizeof vendor - 1;
   size_t fixed = strlen(before) + strlen(after), n = strlen(words);
   if (fixed + n <= width)
     return kr_xasprintf("%s%s%s", before, words, after);
@@ -64,19 +69,29 @@ static void time_text(double us, char out[32])
   snprintf(out, 32, "%.*f", digits, us);
 }
 
+// A bound of the interval. That of a model is no finer than its first decimal,
+// which must not make a small win look like none.
+static void bound_text(double x, bool modelled, char out[32])
+{
+  snprintf(out, 32, "%.*f", modelled && fabs(x - 1) >= 0.1 ? 1 : 2, x);
+}
+
 char **kr_provenance_lines(const struct kr_provenance *p, size_t width)
 {
   char **lines = kr_xcalloc(4, sizeof *lines);
   size_t n = 0;
   char from[KR_HASH_HEX + 1], body[KR_HASH_HEX + 1], marker[KR_HASH_HEX + 1];
   if (p->have_figures) {
-    char base[32], cand[32], before[128], after[160];
+    char base[32], cand[32], lo[32], hi[32], before[160], after[160];
     time_text(p->base_us, base);
     time_text(p->cand_us, cand);
     char *device = plain_words(p->device, ";:");
-    snprintf(before, sizeof before, "%s %.2fx [%.2f, %.2f] on ",
-             p->modelled ? "modelled" : "verified", p->speedup, p->lo, p->hi);
-    snprintf(after, sizeof after, ": %s -> %s us", base, cand);
+    bound_text(p->lo, p->modelled, lo);
+    bound_text(p->hi, p->modelled, hi);
+    snprintf(before, sizeof before, "%s %.2fx [%s, %s] on ", p->modelled ? "modelled" : "verified",
+             p->speedup, lo, hi);
+    snprintf(after, sizeof after, "%s: %s -> %s us",
+             p->modelled && p->unvalidated ? " unvalidated" : "", base, cand);
     lines[n++] = fit(before, device, after, width);
     free(device);
 
@@ -180,13 +195,27 @@ static bool take_until(const char **s, char stop, char *out, size_t size)
   return true;
 }
 
+// Takes `word` off the end of `text` if it stands there as a word.
+static bool take_last(char *text, const char *word)
+{
+  size_t n = strlen(text), w = strlen(word);
+  if (n <= w || strcmp(text + n - w, word) || text[n - w - 1] != ' ')
+    return false;
+  for (n -= w; n && text[n - 1] == ' '; n--)
+    ;
+  text[n] = '\0';
+  return true;
+}
+
 static bool read_figures(const char *s, struct kr_provenance *p)
 {
-  return take_number(&s, &p->speedup) && take(&s, "x") && take(&s, "[") &&
-         take_number(&s, &p->lo) && take(&s, ",") && take_number(&s, &p->hi) && take(&s, "]") &&
-         take(&s, "on") && take_until(&s, ':', p->device, sizeof p->device) && take(&s, ":") &&
-         take_number(&s, &p->base_us) && take(&s, "->") && take_number(&s, &p->cand_us) &&
-         take(&s, "us");
+  bool read = take_number(&s, &p->speedup) && take(&s, "x") && take(&s, "[") &&
+              take_number(&s, &p->lo) && take(&s, ",") && take_number(&s, &p->hi) &&
+              take(&s, "]") && take(&s, "on") && take_until(&s, ':', p->device, sizeof p->device) &&
+              take(&s, ":") && take_number(&s, &p->base_us) && take(&s, "->") &&
+              take_number(&s, &p->cand_us) && take(&s, "us");
+  p->unvalidated = read && p->modelled && take_last(p->device, "unvalidated");
+  return read;
 }
 
 static bool read_by(const char *s, struct kr_provenance *p)

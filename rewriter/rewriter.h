@@ -131,6 +131,7 @@ void kr_replace_sweep(const char *path);
 
 struct kr_provenance {
   bool modelled;             // else verified
+  bool unvalidated;          // modelled, and the model was never held against that GPU
   double speedup, lo, hi;
   char device[128];          // "NVIDIA H200 sm_90"
   double base_us, cand_us;

@@ -57,6 +57,7 @@ static void reads_back(const struct kr_provenance *p, size_t width)
   CHECK_INT(back(p, width, &got, &err), 0);
   CHECK_STR(err.text, "");
   CHECK_INT(got.modelled, p->modelled);
+  CHECK_INT(got.unvalidated, p->unvalidated);
   CHECK_NEAR(got.speedup, p->speedup, 0.01);
   CHECK_NEAR(got.lo, p->lo, 0.01);
   CHECK_NEAR(got.hi, p->hi, 0.01);
@@ -87,15 +88,33 @@ int main(void)
   reads_back(&p, 68);
 
   p.modelled = true;
+  p.lo = 1.6;
+  p.hi = 2.1;
   p.max_rel_err = -1;
   strcpy(p.tolerance, "tol 1e-2");
   p.base_us = 0.00123;
   p.cand_us = 1830.4;
   lines = kr_provenance_lines(&p, 78);
-  CHECK_STR(lines[0], "modelled 1.83x [1.79, 1.87] on NVIDIA H200 sm_90: 0.00123 -> 1830 us");
+  CHECK_STR(lines[0], "modelled 1.83x [1.6, 2.1] on NVIDIA H200 sm_90: 0.00123 -> 1830 us");
   CHECK_STR(lines[1], "by kevin-32b, turn 6/8; exact; tol 1e-2; kevin-rewrite 0.1.0");
   kr_provenance_lines_free(lines);
   reads_back(&p, 78);
+
+  // A model that was never held against the GPU says so, and the words fit.
+  p = sample();
+  p.modelled = p.unvalidated = true;
+  p.lo = 1.0312;
+  p.hi = 2.13;
+  strcpy(p.device, "NVIDIA A100 sm_80");
+  lines = kr_provenance_lines(&p, 70);
+  CHECK_STR(lines[0], "modelled 1.83x [1.03, 2.1] on A100 sm_80 unvalidated: 64.3 -> 35.2 us");
+  kr_provenance_lines_free(lines);
+  p.hi = 2.1;
+  reads_back(&p, 70);
+  struct kr_provenance read = {0};
+  CHECK_INT(kr_provenance_read(KR_MARKER_MODELLED, "modelled 1.8x [1.0,2] on A100 unvalidated: 2 -> 1 us", &read), 0);
+  CHECK_STR(read.device, "A100");
+  CHECK(read.unvalidated);
 
   // Names too long for the width give way, and whatever they hold does no harm.
   p = sample();

@@ -22,11 +22,18 @@ The script is a JSON object; everything may be left out:
   "judge": [RULE...]          the first rule whose "match" is in the candidate's code
   "confirm": [RULE...]        the same, for each of the five shares
 
+  "modelled": "NVIDIA H200 sm_90"
+                              whose times `cpu` models; without it, or in a rule with
+                              "modelled": null, it counts nothing and has no times.
+                              "validated" (true) says whether that model was held against it
+
 A RULE is {"match": "text", "status": "ok", "speedup": 2.0, ...}; "takes_ms" delays a
 judgement. Without "match" it
 fits everything. "stage" (how far it was asked to go; for confirm: check), "log", "told", "max_rel_err", "exact"
 go into the verdict as they are; "base_us" (100) and "speedup" (2.0) make the times
-of every case of the contract. With "shares": [1.9, 2.0, ...] share N (counted over
+of every case of the contract; those of a model have a band of 15 % or "band", and
+"bound": ["L1", "DRAM"], and a judgement that is "thorough" takes the first rule of
+"thorough" instead, if there are any. With "shares": [1.9, 2.0, ...] share N (counted over
 all shares of this rule's kernel) has that speed-up. "interrupt": true sends SIGINT to
 the driver first, "kill": true SIGKILL to the driver, "exit": N ends the worker;
 "append": "file" adds a line to that file first, as an editor would meanwhile.
@@ -108,6 +115,9 @@ class Worker:
         return {"status": "wrong", "stage": "check", "log": "no rule of the script fits",
                 "told": "no rule of the script fits"}
 
+    def modelled(self, rule):
+        return rule.get("modelled", self.script.get("modelled")) if self.backend == "cpu" else None
+
     def verdict(self, rule, stage, code, times):
         ok = rule.get("status", "ok") == "ok"
         speedup = rule.get("speedup", 2.0)
@@ -115,12 +125,20 @@ class Worker:
              "log": rule.get("log"), "told": rule.get("told", rule.get("log")),
              "max_rel_err": rule.get("max_rel_err", 1e-7), "exact": rule.get("exact", False),
              "checks": 10, "resources": RESOURCES, "base_resources": RESOURCES, "times": []}
-        if ok and times:
-            base = rule.get("base_us", 100.0)
-            v.update(speedup=speedup, lo=speedup * 0.99, hi=speedup * 1.01)
-            v["times"] = [{"label": c["label"], "base_us": base, "cand_us": base / speedup,
-                           "ratio": speedup, "lo": speedup * 0.99, "hi": speedup * 1.01, "n": 20}
+        gpu = self.modelled(rule)
+        if ok and times and self.backend == "cpu" and not gpu:
+            v["stage"] = rule.get("stage", "check")
+        elif ok and times:
+            base, band = rule.get("base_us", 100.0), rule.get("band", 0.15 if gpu else 0.01)
+            lo, hi = speedup * (1 - band), speedup * (1 + band)
+            bound = rule.get("bound", ["L1", "DRAM"])
+            v.update(speedup=speedup, lo=lo, hi=hi)
+            v["times"] = [dict({"label": c["label"], "base_us": base, "cand_us": base / speedup,
+                                "ratio": speedup, "lo": lo, "hi": hi, "n": 0 if gpu else 20},
+                               **({"base_bound": bound[0], "cand_bound": bound[1]} if gpu else {}))
                           for c in self.contract["cases"]]
+            if gpu:
+                v.update(modelled=True, model_validated=self.script.get("validated", True), model_gpu=gpu)
         return v
 
     def answer(self, m):
@@ -133,6 +151,7 @@ class Worker:
             return {"ok": True, "lost": False, "facts": self.facts}
         if op == "open":
             self.contract = json.loads(m["contract"])
+            self.backend = m["backend"]
             kernel = self.contract["kernel"]
             self.log("open", m["backend"], kernel)
             for rule in self.script.get("open", []):
@@ -145,10 +164,11 @@ class Worker:
                 "case_us": [100.0] * n, "case_bytes": [1e6] * n}}
         code = m["candidate"]["code"]
         kernel = self.contract["kernel"]
-        rule = self.rule(op, code)
+        thorough = op == "judge" and m["options"]["thorough"]
+        rule = self.rule("thorough" if thorough and "thorough" in self.script else op, code)
         if op == "judge":
             time.sleep(rule.get("takes_ms", 0) / 1e3)
-            self.log("judge", kernel, rule.get("status", "ok"))
+            self.log("thorough" if thorough else "judge", kernel, rule.get("status", "ok"))
             return {"ok": True, "lost": False,
                     "verdict": self.verdict(rule, m["options"]["until"], code, m["options"]["until"] == "time")}
         n_before = self.shares_so_far()

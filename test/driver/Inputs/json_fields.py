@@ -8,11 +8,11 @@ KERNEL = {
              {"why", "contract"}),
     "check": ({"file", "line", "kernel", "state"}, {"why"}),
     "run": ({"file", "line", "kernel", "signature", "outcome"},
-            {"why", "backend", "device", "arch", "confirmed", "speedup", "lo", "hi", "cases", "winner", "calls",
+            {"why", "backend", "device", "arch", "confirmed", "modelled", "validated", "gpu", "speedup", "lo", "hi", "cases", "winner", "calls",
              "tokens_in", "tokens_out", "turns"}),
 }
 TURN = ({"trajectory", "turn", "stage", "status", "log", "told", "note", "code", "summary", "score", "model_ms", "judge_ms"},
-        {"launch", "speedup", "lo", "hi", "cases"})
+        {"launch", "modelled", "validated", "gpu", "speedup", "lo", "hi", "cases"})
 
 
 def fields(what, obj, wanted):
