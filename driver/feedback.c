@@ -1,5 +1,6 @@
 #include "feedback.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -181,6 +182,46 @@ static void tell_resources(struct kr_bytes *out, const struct kr_verdict *v)
     kr_bytes_addc(out, '.');
 }
 
+// What was counted, where variant and original differ by a tenth or more.
+static void tell_counted(struct kr_bytes *out, const struct kr_verdict *v)
+{
+  const struct kr_case_model *a = v->times[0].base_model, *b = v->times[0].cand_model;
+  if (!a || !b)
+    return;
+  const struct kr_counters *x = &a->counters, *y = &b->counters;
+  double inst_x = 0, inst_y = 0;
+  for (int i = 0; i < KR_N_INST; i++) {
+    inst_x += x->inst[i];
+    inst_y += y->inst[i];
+  }
+  double shared_x = x->inst[KR_INST_SHARED] + x->inst[KR_INST_ATOMIC_SHARED];
+  double shared_y = y->inst[KR_INST_SHARED] + y->inst[KR_INST_ATOMIC_SHARED];
+  const struct {
+    const char *name;
+    double base, cand;
+  } facts[] = {
+      {"DRAM MB", a->modelled.dram_bytes / 1e6, b->modelled.dram_bytes / 1e6},
+      {"warp instructions", inst_x, inst_y},
+      {"sectors a load", x->loads.sectors / fmax(x->loads.requests, 1),
+       y->loads.sectors / fmax(y->loads.requests, 1)},
+      {"sectors a store", x->stores.sectors / fmax(x->stores.requests, 1),
+       y->stores.sectors / fmax(y->stores.requests, 1)},
+      {"shared wavefronts a request", x->shared_wavefronts / fmax(shared_x, 1),
+       y->shared_wavefronts / fmax(shared_y, 1)},
+      {"barriers a warp", x->barriers / fmax(x->warps, 1), y->barriers / fmax(y->warps, 1)},
+  };
+  const char *gap = " Counted (original -> it): ";
+  for (size_t i = 0; i < sizeof facts / sizeof *facts; i++) {
+    double p = facts[i].base, q = facts[i].cand;
+    if (fabs(p - q) < 0.1 * fmax(p, q) || (p <= 0 && q <= 0))
+      continue;
+    kr_bytes_addf(out, "%s%s %.3g -> %.3g", gap, facts[i].name, p, q);
+    gap = ", ";
+  }
+  if (gap[1] != 'C')
+    kr_bytes_addc(out, '.');
+}
+
 static void tell_correct(struct kr_bytes *out, const struct kr_verdict *v,
                          const struct kr_reference *ref, const struct kr_device_facts *facts)
 {
@@ -191,8 +232,13 @@ static void tell_correct(struct kr_bytes *out, const struct kr_verdict *v,
       tell_resources(out, v);
     return;
   }
-  kr_bytes_addf(out, "it was correct, and %.3gx the original's speed [%.3g, %.3g]:", v->speedup,
-                v->lo, v->hi);
+  if (v->modelled)
+    kr_bytes_addf(out, "it was correct, and modelled %.3gx the original's speed [%.3g, %.3g] on %s%s"
+                  " (not measured):", v->speedup, v->lo, v->hi, v->model_gpu,
+                  v->model_validated ? "" : ", unvalidated");
+  else
+    kr_bytes_addf(out, "it was correct, and %.3gx the original's speed [%.3g, %.3g]:", v->speedup,
+                  v->lo, v->hi);
   for (size_t i = 0; i < v->n_times; i++) {
     const struct kr_case_time *t = &v->times[i];
     char *label = redact_line(t->label ? t->label : "", t->label ? strlen(t->label) : 0, 120);
@@ -203,9 +249,15 @@ static void tell_correct(struct kr_bytes *out, const struct kr_verdict *v,
     tell_time(out, t->cand_us);
     if (v->n_times > 1)
       kr_bytes_addf(out, " (%.3gx)", t->ratio);
+    if (t->base_bound && t->cand_bound && !strcmp(t->base_bound, t->cand_bound))
+      kr_bytes_addf(out, ", bound by %s", t->cand_bound);
+    else if (t->base_bound && t->cand_bound)
+      kr_bytes_addf(out, ", bound by %s (original: %s)", t->cand_bound, t->base_bound);
   }
   kr_bytes_addc(out, '.');
-  double share = feedback_roofline(v, ref, facts);
+  if (v->modelled)
+    tell_counted(out, v);
+  double share = v->modelled ? 0 : feedback_roofline(v, ref, facts);
   if (share > 0)
     kr_bytes_addf(out, " It reaches %.0f %% of the memory bandwidth, each buffer counted once.",
                   100 * share);

@@ -27,7 +27,8 @@ struct judge;
 int judge_open(struct judge **out, const struct judge_setup *setup, struct kr_err *err);
 void judge_close(struct judge *j);
 // How far judge_candidate() goes from now on: CHECK, or TIME, which it goes to
-// from the start where the evaluator can time.
+// from the start where the evaluator can time or count (its verdicts are then
+// modelled).
 void judge_until(struct judge *j, enum kr_stage until);
 const struct kr_reference *judge_reference(const struct judge *j);
 

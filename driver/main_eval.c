@@ -17,6 +17,7 @@
 #include "../evaluator/base/source.h"
 #include "../rewriter/rewriter.h"
 #include "exit.h"
+#include "explain.h"
 #include "judge.h"
 #include "options.h"
 #include "project.h"
@@ -38,6 +39,9 @@ static const char usage_text[] =
     "Options:\n"
     "  --evaluator=WHAT   auto, cuda or cpu\n"
     "  --device=N         which GPU\n"
+    "  --gpu=NAME         whose time the cpu evaluator models: a name or sm_NN;\n"
+    "                     default H200\n"
+    "  --explain          on standard error: what bounds original and variant\n"
     "  --cuda-path=DIR    the CUDA toolkit; `none` works without one\n"
     "  --debug=LIST       of compile, verify, time, all\n"
     "  --help, --version\n"
@@ -48,7 +52,7 @@ static const char usage_text[] =
 // What is kept warm while requests are about one contract.
 struct session {
   struct kr_worker_options worker;
-  bool can_time;
+  bool can_time, can_model;
   struct kr_parser *parser;
   struct kr_contract contract;
   bool have_contract;
@@ -59,6 +63,7 @@ struct session {
   struct judge *judge;             // NULL after a confirmation, which needs the memory
   uint64_t seed;
   unsigned number; // judgements so far
+  bool explain;
 };
 
 static void session_forget(struct session *s)
@@ -239,7 +244,7 @@ static int request_until(const cJSON *req, const struct session *s, enum kr_stag
                          struct kr_err *err)
 {
   const cJSON *j = cJSON_GetObjectItemCaseSensitive(req, "until");
-  *until = s->can_time ? KR_STAGE_TIME : KR_STAGE_CHECK;
+  *until = s->can_time || s->can_model ? KR_STAGE_TIME : KR_STAGE_CHECK;
   if (!j)
     return 0;
   const char *word = cJSON_IsString(j) ? j->valuestring : "";
@@ -251,8 +256,10 @@ static int request_until(const cJSON *req, const struct session *s, enum kr_stag
     *until = KR_STAGE_CONFIRM;
   else
     return kr_err_set(err, "until is check, time or confirm, not `%.40s`", word);
-  if (*until > KR_STAGE_CHECK && !s->can_time)
-    return kr_err_set(err, "the cpu evaluator does not time, so it cannot go until %s", word);
+  if (*until == KR_STAGE_CONFIRM && !s->can_time)
+    return kr_err_set(err, "the cpu evaluator does not measure, so it cannot go until confirm");
+  if (*until == KR_STAGE_TIME && !s->can_time && !s->can_model)
+    return kr_err_set(err, "this cpu evaluator neither times nor counts, so it cannot go until time");
   return 0;
 }
 
@@ -344,6 +351,13 @@ static int answer(struct session *s, const char *line, size_t len)
     kr_verdict_to_json(&v, &out);
     kr_bytes_adds(&out, "}\n");
   }
+  if (!failed && s->explain) {
+    struct kr_bytes text;
+    kr_bytes_init(&text, KR_BYTES_DEFAULT_MAX);
+    explain_verdict(&v, &text);
+    fputs(text.data, stderr);
+    kr_bytes_release(&text);
+  }
   talk_out(out.data, out.len);
   cJSON_free(id_text);
   cJSON_Delete(req);
@@ -363,12 +377,15 @@ int main(int argc, char **argv)
   static const struct option longs[] = {{"evaluator", required_argument, NULL, 'e'},
                                         {"device", required_argument, NULL, 'd'},
                                         {"cuda-path", required_argument, NULL, 'c'},
+                                        {"gpu", required_argument, NULL, 'g'},
+                                        {"explain", no_argument, NULL, 'x'},
                                         {"debug", required_argument, NULL, 'D'},
                                         {"help", no_argument, NULL, 'h'},
                                         {"version", no_argument, NULL, 'V'},
                                         {NULL, 0, NULL, 0}};
   struct options o = {.format = FORMAT_JSON};
-  const char *evaluator = "auto", *cuda = NULL;
+  const char *evaluator = "auto", *cuda = NULL, *gpu = NULL;
+  struct session s = {0};
   talk_guard();
   opterr = 0;
   for (int c; (c = getopt_long(argc, argv, "h", longs, NULL)) != -1;) {
@@ -385,6 +402,14 @@ int main(int argc, char **argv)
     }
     case 'c':
       cuda = optarg;
+      break;
+    case 'g':
+      gpu = optarg;
+      if (!kr_gpu_find(gpu))
+        return eval_usage("--gpu: the model knows no ", gpu);
+      break;
+    case 'x':
+      s.explain = true;
       break;
     case 'D':
       o.debug = optarg;
@@ -413,8 +438,9 @@ int main(int argc, char **argv)
   struct kr_device_facts facts;
   struct kr_err err = {""};
   struct kr_parser_options parser_options = {.cuda_path = cuda_path};
-  struct session s = {.worker = {.backend = automatic ? "cuda" : evaluator,
-                                 .device = {.device = o.device, .cuda_path = cuda_path}}};
+  s.worker = (struct kr_worker_options){
+      .backend = automatic ? "cuda" : evaluator,
+      .device = {.device = o.device, .cuda_path = cuda_path, .gpu = gpu}};
   int failed = kr_worker_probe(&s.worker, &facts, &err);
   if (failed && automatic) {
     s.worker.backend = "cpu";
@@ -426,6 +452,8 @@ int main(int argc, char **argv)
     return EXIT_NO_ENVIRONMENT;
   }
   s.can_time = strcmp(s.worker.backend, "cpu") != 0;
+  const struct kr_backend *table = kr_backend_find(s.worker.backend);
+  s.can_model = !s.can_time && table && table->count;
   s.parser = kr_parser_new(&parser_options);
   char *line = NULL;
   size_t size = 0, n_failed = 0;

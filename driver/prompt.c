@@ -269,7 +269,11 @@ static void add_case(const struct prompt_task *task, size_t index, struct kr_byt
     gap = ", ";
   }
   if (ref && ref->case_us && index < ref->n_cases && ref->case_us[index] > 0) {
-    kr_bytes_addf(out, "%soriginal: %.3g us", gap, ref->case_us[index]);
+    kr_bytes_addf(out, "%soriginal: %s%.3g us", gap, ref->modelled ? "modelled " : "",
+                  ref->case_us[index]);
+    if (ref->modelled)
+      kr_bytes_addf(out, " on %s, bound by %s", ref->model_gpu,
+                    kr_term_name(ref->case_model[index].modelled.bound));
     gap = ", ";
   }
   if (*gap == ',')

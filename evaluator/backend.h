@@ -17,6 +17,8 @@ struct kr_backend_options {
   int device;             // ordinal; 0
   const char *cuda_path;  // where the toolkit is; NULL: found
   unsigned timeout_ms;    // one launch; 0 means 10000
+  const char *gpu;        // whose time is modelled where nothing is timed: a name or an
+                          // architecture (gpu_model.h); NULL: the default
 };
 
 enum kr_run_status {

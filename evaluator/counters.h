@@ -32,6 +32,7 @@ enum kr_inst_class {
   KR_INST_OTHER,
   KR_N_INST
 };
+const char *kr_inst_name(enum kr_inst_class kind); // "fp32", "atomic_global"
 
 // Global memory, one direction.
 struct kr_traffic {

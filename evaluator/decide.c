@@ -122,7 +122,8 @@ void kr_confirm_decide(const struct kr_confirm_share *shares, size_t n_workers,
 
 bool kr_verdict_wins(const struct kr_verdict *v, double min_speedup)
 {
-  if (v->status != KR_STATUS_OK || !v->confirmed || !(v->lo > min_speedup))
+  // A modelled interval says how far the model was seen to be off.
+  if (v->status != KR_STATUS_OK || !(v->confirmed || v->modelled) || !(v->lo > min_speedup))
     return false;
   for (size_t i = 0; i < v->n_times; i++) {
     if (!(v->times[i].hi >= NO_CASE_BELOW))

@@ -43,6 +43,7 @@ struct kr_evaluator {
   size_t n_avoid;
   const struct kr_reference *known;
   bool brief;
+  struct model_state *model; // where the back end counts and does not time; else NULL
   unsigned large_left; // large held-out sizes that may still be tried
   char attempt[200]; // what the original is being tried at
   // Called as stages of a judgement begin, and as attempts at opening do; may be NULL.

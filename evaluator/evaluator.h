@@ -3,6 +3,7 @@
 
 #include "backend.h"
 #include "contract.h"
+#include "gpu_model.h"
 
 // Is it right, and how fast: verdicts on candidates under a contract.
 //
@@ -43,6 +44,12 @@ enum kr_status {
 const char *kr_stage_name(enum kr_stage stage);    // "compile"
 const char *kr_status_name(enum kr_status status); // "compile-error"
 
+// What a launch was counted to do, and the time modelled from that.
+struct kr_case_model {
+  struct kr_counters counters;
+  struct kr_modelled modelled;
+};
+
 // The times of one case.
 struct kr_case_time {
   char *label;
@@ -51,6 +58,8 @@ struct kr_case_time {
   size_t n;                 // samples or workers; 0: modelled
   // Modelled only: what bounds each (kr_term_name()); NULL otherwise. Not owned.
   const char *base_bound, *cand_bound;
+  // Modelled only, for whoever wants to know why: owned, NULL otherwise.
+  struct kr_case_model *base_model, *cand_model;
 };
 
 struct kr_verdict {
@@ -84,6 +93,7 @@ struct kr_verdict {
   char *note;               // "clocks dropped", ...; owned, may be NULL
 };
 
+void kr_case_time_release(struct kr_case_time *t);
 void kr_verdict_init(struct kr_verdict *v);
 void kr_verdict_release(struct kr_verdict *v);
 void kr_verdict_to_json(const struct kr_verdict *v, struct kr_bytes *out);
@@ -108,9 +118,15 @@ struct kr_reference {
   bool integer_exact;  // all outputs are integers, or exact on integer inputs
   struct kr_probe *probes; // held-out sizes, usable or not
   size_t n_probes;
-  double *case_us; // cold time a case; NULL where the back end cannot time
+  double *case_us; // cold time a case; NULL where the back end neither times nor counts
   size_t n_cases;
   double *case_bytes; // bytes of all buffers, counted once each (inout twice)
+  // case_us comes from counters and a model of a GPU (struct kr_verdict); 0 for a
+  // case that could not be counted.
+  bool modelled, model_validated;
+  char model_gpu[64];
+  struct kr_case_model *case_model; // n_cases of them where modelled, else NULL
+  char *model_why; // why a case or all of them have no modelled time; NULL otherwise
   char *require_hint; // "works only when n % 1024 == 0; add require(n % 1024 == 0)", or NULL
 };
 
@@ -167,7 +183,8 @@ void kr_confirm_share_release(struct kr_confirm_share *s);
 // The decision: an interval over workers. The geometric mean over cases is
 // taken in each worker; the interval is Student's t over workers at
 // 1 - alpha / n_finalists, two-sided. Fills times, speedup, lo, hi, confirmed.
-// A win: lo > min_speedup, and no case's hi below 0.98 (kr_verdict_wins()).
+// A win: lo > min_speedup, and no case's hi below 0.98 (kr_verdict_wins()); of a
+// modelled verdict likewise, without a confirmation.
 void kr_confirm_decide(const struct kr_confirm_share *shares, size_t n_workers,
                        size_t n_finalists, const struct kr_contract *c, struct kr_verdict *v);
 bool kr_verdict_wins(const struct kr_verdict *v, double min_speedup);

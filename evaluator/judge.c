@@ -105,7 +105,7 @@ void judge_fail_compare(struct judgement *j, enum kr_stage stage, const struct k
 
 // --- compile ---
 
-static bool same_launches(const struct judgement *j)
+bool judge_same_launches(const struct judgement *j)
 {
   const struct kr_evaluator *e = j->e;
   if (j->geometry == &e->c->geometry)
@@ -133,24 +133,23 @@ static int compile(struct judgement *j)
 {
   struct kr_evaluator *e = j->e;
   const struct kr_contract *c = e->c;
-  struct kr_bytes text, log;
+  struct kr_bytes *text = &j->text, log;
   struct kr_err err = {{0}};
   int rc = JUDGE_BROKE;
   judge_begin_stage(j, KR_STAGE_COMPILE);
-  kr_bytes_init(&text, KR_BYTES_DEFAULT_MAX);
   kr_bytes_init(&log, 1 << 20);
-  kr_bytes_adds(&text, c->before);
-  if (text.len && text.data[text.len - 1] != '\n')
-    kr_bytes_addc(&text, '\n');
-  kr_bytes_adds(&text, "#line 1 \"variant.cu\"\n");
-  kr_bytes_adds(&text, j->cand->code);
-  kr_bytes_addc(&text, '\n');
-  if (kr_bytes_adds(&text, c->after)) {
+  kr_bytes_adds(text, c->before);
+  if (text->len && text->data[text->len - 1] != '\n')
+    kr_bytes_addc(text, '\n');
+  kr_bytes_adds(text, "#line 1 \"variant.cu\"\n");
+  kr_bytes_adds(text, j->cand->code);
+  kr_bytes_addc(text, '\n');
+  if (kr_bytes_adds(text, c->after)) {
     judge_fail(j, KR_STAGE_COMPILE, KR_STATUS_COMPILE_ERROR, false, "the code is too large");
     rc = JUDGE_FAILED;
     goto out;
   }
-  int compiled = e->backend->compile(e->dev, c, text.data, text.len, &j->m, &log, &err);
+  int compiled = e->backend->compile(e->dev, c, text->data, text->len, &j->m, &log, &err);
   if (compiled < 0) {
     judge_broke(j, err.text);
   } else if (compiled > 0) {
@@ -160,14 +159,13 @@ static int compile(struct judgement *j)
   } else {
     j->v->code_hash = e->backend->module_hash(e->dev, j->m);
     rc = JUDGE_PASSED;
-    if (kr_hash_equal(j->v->code_hash, e->ref.code_hash) && same_launches(j)) {
+    if (kr_hash_equal(j->v->code_hash, e->ref.code_hash) && judge_same_launches(j)) {
       judge_fail(j, KR_STAGE_COMPILE, KR_STATUS_UNCHANGED, false,
                  "its machine code equals the original's");
       rc = JUDGE_FAILED;
     }
   }
 out:
-  kr_bytes_release(&text);
   kr_bytes_release(&log);
   return rc;
 }
@@ -269,6 +267,7 @@ static void judgement_begin(struct judgement *j, struct kr_evaluator *e,
 {
   kr_verdict_init(v);
   *j = (struct judgement){.e = e, .cand = cand, .o = o, .v = v};
+  kr_bytes_init(&j->text, KR_BYTES_DEFAULT_MAX);
   j->geometry = cand->has_geometry ? &cand->geometry : &e->c->geometry;
 }
 
@@ -291,6 +290,7 @@ static int judgement_end(struct judgement *j, int rc, double start)
     j->v->status = KR_STATUS_OK;
   if (j->m)
     e->backend->module_free(e->dev, j->m);
+  kr_bytes_release(&j->text);
   e->lost |= j->device_lost;
   j->v->wall_ms = kr_now_ms() - start;
   return e->lost ? -1 : 0;
@@ -307,9 +307,9 @@ int kr_evaluator_judge(struct kr_evaluator *e, const struct kr_candidate *cand,
   if (geometry_refused(&j))
     return 0;
   int rc = compile_and_check(&j);
-  if (rc == JUDGE_PASSED && options->until >= KR_STAGE_TIME && e->backend->can_time) {
+  if (rc == JUDGE_PASSED && options->until >= KR_STAGE_TIME && (e->backend->can_time || e->model)) {
     double checked = kr_now_ms();
-    rc = judge_time(&j);
+    rc = e->model ? judge_model(&j) : judge_time(&j);
     v->time_ms = kr_now_ms() - checked;
   }
   return judgement_end(&j, rc, start);

@@ -4,7 +4,8 @@
 #include "evaluate.h"
 
 // A judgement in hand: judge.c begins, compiles and ends it, judge_check.c looks
-// whether results are right, judge_time.c how fast they come.
+// whether results are right, judge_time.c how fast they come, or
+// judge_model.c how fast they would come from a GPU that is not here.
 
 struct judgement {
   struct kr_evaluator *e;
@@ -12,6 +13,7 @@ struct judgement {
   const struct kr_judge_options *o;
   struct kr_verdict *v;
   struct kr_module *m;
+  struct kr_bytes text; // that was compiled
   const struct kr_geometry *geometry;
   uint64_t draws; // of random numbers so far
   double check_end_ms;
@@ -39,6 +41,8 @@ void judge_fail_trial(struct judgement *j, enum kr_stage stage, const struct kr_
                       const struct trial *t);
 void judge_fail_compare(struct judgement *j, enum kr_stage stage, const struct kr_instance *in,
                         const struct compare_result *r, const char *words);
+// Whether the candidate's launches are the original's at all declared cases.
+bool judge_same_launches(const struct judgement *j);
 // The driver or the worker broke: nothing is said about the candidate. Returns -1.
 int judge_broke(struct judgement *j, const char *text);
 
@@ -73,5 +77,11 @@ int judge_confirm_case(struct judgement *j, size_t index, unsigned pairs,
 // What was timed is checked again: a kernel that is right only for its first
 // launches, or only on contents it has seen, is wrong.
 int judge_after_timing(struct judgement *j);
+
+// --- judge_model.c ---
+
+// Counts every case at its declared size and models its time; fills the verdict's
+// times.
+int judge_model(struct judgement *j);
 
 #endif

@@ -233,7 +233,7 @@ int judge_time(struct judgement *j)
   }
   // Times of what is turned away are worth nothing.
   for (size_t k = 0; k < n; k++)
-    free(j->v->times[k].label);
+    kr_case_time_release(&j->v->times[k]);
   free(j->v->times);
   j->v->times = NULL;
   j->v->n_times = 0;

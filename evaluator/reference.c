@@ -6,6 +6,7 @@
 #include <time.h>
 
 #include "base/mem.h"
+#include "model_internal.h"
 #include "scope.h"
 
 // Opening: the original is run before any model speaks. At its declared cases it
@@ -343,6 +344,8 @@ int evaluator_open(struct kr_evaluator **out, const struct evaluator_setup *setu
   e->d.dev = e->dev;
   e->d.facts = e->backend->facts(e->dev);
   int rc = open_reference(e, err);
+  if (!rc && !e->backend->can_time && e->backend->count && !setup->brief)
+    rc = model_open(e, setup->options, err);
   e->avoid = NULL;
   e->known = NULL;
   if (!rc) {
@@ -382,6 +385,7 @@ void kr_evaluator_close(struct kr_evaluator *e)
     kr_instance_release(&c->in);
   }
   free(e->cases);
+  model_close(e);
   for (size_t i = 0; i < e->n_points; i++)
     free(e->points[i].label);
   free(e->points);

@@ -34,13 +34,21 @@ void kr_verdict_init(struct kr_verdict *v)
   v->base_resources = v->resources = unknown;
 }
 
+void kr_case_time_release(struct kr_case_time *t)
+{
+  free(t->label);
+  free(t->base_model);
+  free(t->cand_model);
+  memset(t, 0, sizeof *t);
+}
+
 void kr_verdict_release(struct kr_verdict *v)
 {
   free(v->log);
   free(v->told);
   free(v->where);
   for (size_t i = 0; i < v->n_times; i++)
-    free(v->times[i].label);
+    kr_case_time_release(&v->times[i]);
   free(v->times);
   free(v->note);
   kr_verdict_init(v);
@@ -112,6 +120,14 @@ void kr_verdict_to_json(const struct kr_verdict *v, struct kr_bytes *out)
     json_number(&w, "lo", t->lo);
     json_number(&w, "hi", t->hi);
     json_number(&w, "n", (double)t->n);
+    if (v->modelled) {
+      json_string(&w, "base_bound", t->base_bound);
+      json_string(&w, "cand_bound", t->cand_bound);
+      json_key(&w, "base_model");
+      case_model_put(&w, t->base_model);
+      json_key(&w, "cand_model");
+      case_model_put(&w, t->cand_model);
+    }
     json_close(&w, '}');
   }
   json_close(&w, ']');
@@ -119,6 +135,11 @@ void kr_verdict_to_json(const struct kr_verdict *v, struct kr_bytes *out)
   json_number(&w, "lo", v->lo);
   json_number(&w, "hi", v->hi);
   json_bool(&w, "confirmed", v->confirmed);
+  json_bool(&w, "modelled", v->modelled);
+  if (v->modelled) {
+    json_bool(&w, "model_validated", v->model_validated);
+    json_string(&w, "model_gpu", v->model_gpu);
+  }
   put_resources(&w, "base_resources", &v->base_resources);
   put_resources(&w, "resources", &v->resources);
   json_number(&w, "wall_ms", v->wall_ms);
@@ -130,12 +151,30 @@ void kr_verdict_to_json(const struct kr_verdict *v, struct kr_bytes *out)
   json_close(&w, '}');
 }
 
+static void get_text(struct json_reader *r, const cJSON *obj, const char *key, char *out,
+                     size_t size)
+{
+  char *s = json_get_string(r, obj, key, true);
+  if (s && strlen(s) >= size)
+    json_fail(r, "\"%s\" is too long", key);
+  else if (s)
+    memcpy(out, s, strlen(s) + 1);
+  free(s);
+}
+
+// A name that outlives the JSON.
+static const char *bound_name(struct json_reader *r, const cJSON *obj, const char *key)
+{
+  int bound = case_bound_read(r, obj, key);
+  return bound < 0 ? NULL : kr_term_name((enum kr_term)bound);
+}
+
 void verdict_read(struct json_reader *r, const cJSON *root, struct kr_verdict *v)
 {
   kr_verdict_init(v);
   json_expect_keys(r, root, "the verdict",
                    "stage status log told held_out where expected got max_rel_err checks exact "
-                   "times speedup lo hi confirmed base_resources resources wall_ms compile_ms "
+                   "times speedup lo hi confirmed modelled model_validated model_gpu base_resources resources wall_ms compile_ms "
                    "check_ms time_ms code_hash note");
   int stage = json_get_name(r, root, "stage", stage_names, -1);
   int status = json_get_name(r, root, "status", status_names, -1);
@@ -155,7 +194,9 @@ void verdict_read(struct json_reader *r, const cJSON *root, struct kr_verdict *v
   const cJSON *item = json_get_array(r, root, "times", KR_MAX_CASES, &v->n_times);
   v->times = v->n_times ? kr_xcalloc(v->n_times, sizeof *v->times) : NULL;
   for (struct kr_case_time *t = v->times; item; item = item->next, t++) {
-    json_expect_keys(r, item, "a time", "label base_us cand_us ratio lo hi n");
+    json_expect_keys(r, item, "a time",
+                     "label base_us cand_us ratio lo hi n base_bound cand_bound base_model "
+                     "cand_model");
     t->label = json_get_string(r, item, "label", false);
     t->base_us = json_get_number(r, item, "base_us", 0);
     t->cand_us = json_get_number(r, item, "cand_us", 0);
@@ -163,11 +204,18 @@ void verdict_read(struct json_reader *r, const cJSON *root, struct kr_verdict *v
     t->lo = json_get_number(r, item, "lo", 0);
     t->hi = json_get_number(r, item, "hi", 0);
     t->n = json_get_size(r, item, "n", 0, 1u << 30);
+    t->base_bound = bound_name(r, item, "base_bound");
+    t->cand_bound = bound_name(r, item, "cand_bound");
+    t->base_model = case_model_read(r, cJSON_GetObjectItemCaseSensitive(item, "base_model"));
+    t->cand_model = case_model_read(r, cJSON_GetObjectItemCaseSensitive(item, "cand_model"));
   }
   v->speedup = json_get_number(r, root, "speedup", 0);
   v->lo = json_get_number(r, root, "lo", 0);
   v->hi = json_get_number(r, root, "hi", 0);
   v->confirmed = json_get_bool(r, root, "confirmed", false);
+  v->modelled = json_get_bool(r, root, "modelled", false);
+  v->model_validated = json_get_bool(r, root, "model_validated", false);
+  get_text(r, root, "model_gpu", v->model_gpu, sizeof v->model_gpu);
   get_resources(r, root, "base_resources", &v->base_resources);
   get_resources(r, root, "resources", &v->resources);
   v->wall_ms = json_get_number(r, root, "wall_ms", 0);
@@ -204,6 +252,8 @@ void kr_reference_release(struct kr_reference *r)
   free(r->probes);
   free(r->case_us);
   free(r->case_bytes);
+  free(r->case_model);
+  free(r->model_why);
   free(r->require_hint);
   memset(r, 0, sizeof *r);
 }
@@ -223,17 +273,6 @@ void facts_put(struct json_writer *w, const struct kr_device_facts *f)
   json_string(w, "driver", f->driver);
   json_string(w, "compiler", f->compiler);
   json_close(w, '}');
-}
-
-static void get_text(struct json_reader *r, const cJSON *obj, const char *key, char *out,
-                     size_t size)
-{
-  char *s = json_get_string(r, obj, key, true);
-  if (s && strlen(s) >= size)
-    json_fail(r, "\"%s\" is too long", key);
-  else if (s)
-    memcpy(out, s, strlen(s) + 1);
-  free(s);
 }
 
 void facts_read(struct json_reader *r, const cJSON *obj, struct kr_device_facts *f)
@@ -290,6 +329,17 @@ void kr_reference_to_json(const struct kr_reference *r, struct kr_bytes *out)
   json_number(&w, "n_cases", (double)r->n_cases);
   put_numbers(&w, "case_us", r->case_us, r->n_cases);
   put_numbers(&w, "case_bytes", r->case_bytes, r->n_cases);
+  json_bool(&w, "modelled", r->modelled);
+  if (r->modelled) {
+    json_bool(&w, "model_validated", r->model_validated);
+    json_string(&w, "model_gpu", r->model_gpu);
+    json_key(&w, "case_model");
+    json_open(&w, '[');
+    for (size_t i = 0; i < r->n_cases; i++)
+      case_model_put(&w, r->case_us[i] > 0 ? &r->case_model[i] : NULL);
+    json_close(&w, ']');
+  }
+  json_string(&w, "model_why", r->model_why);
   json_string(&w, "require_hint", r->require_hint);
   json_close(&w, '}');
 }
@@ -299,7 +349,8 @@ void reference_read(struct json_reader *r, const cJSON *root, struct kr_referenc
   memset(out, 0, sizeof *out);
   json_expect_keys(r, root, "the reference",
                    "device code_hash resources deterministic exact_ends exact_starts "
-                   "integer_exact probes n_cases case_us case_bytes require_hint");
+                   "integer_exact probes n_cases case_us case_bytes modelled model_validated "
+                   "model_gpu case_model model_why require_hint");
   const cJSON *device = r->failed ? NULL : cJSON_GetObjectItemCaseSensitive(root, "device");
   facts_read(r, device, &out->device);
   out->code_hash = json_get_hash(r, root, "code_hash");
@@ -322,6 +373,21 @@ void reference_read(struct json_reader *r, const cJSON *root, struct kr_referenc
   out->case_bytes = json_get_numbers(r, root, "case_bytes", KR_MAX_CASES, &n_bytes);
   if (n_bytes != out->n_cases || (n_us && n_us != out->n_cases))
     json_fail(r, "the reference has figures for %zu of %zu cases", n_bytes, out->n_cases);
+  out->modelled = json_get_bool(r, root, "modelled", false);
+  out->model_validated = json_get_bool(r, root, "model_validated", false);
+  get_text(r, root, "model_gpu", out->model_gpu, sizeof out->model_gpu);
+  size_t n_models;
+  item = json_get_array(r, root, "case_model", KR_MAX_CASES, &n_models);
+  if (out->modelled && (n_models != out->n_cases || !n_us))
+    json_fail(r, "the reference has models of %zu of %zu cases", n_models, out->n_cases);
+  out->case_model = out->modelled ? kr_xcalloc(out->n_cases, sizeof *out->case_model) : NULL;
+  for (size_t i = 0; item && !r->failed && out->modelled; item = item->next, i++) {
+    struct kr_case_model *m = case_model_read(r, item);
+    if (m)
+      out->case_model[i] = *m;
+    free(m);
+  }
+  out->model_why = json_get_string(r, root, "model_why", true);
   out->require_hint = json_get_string(r, root, "require_hint", true);
 }
 

@@ -155,6 +155,7 @@ void backend_options_put(struct json_writer *w, const struct kr_backend_options 
   json_number(w, "device", o->device);
   json_string(w, "cuda_path", o->cuda_path);
   json_number(w, "timeout_ms", o->timeout_ms);
+  json_string(w, "gpu", o->gpu);
   json_close(w, '}');
 }
 
@@ -171,10 +172,11 @@ static const char *borrow_string(struct json_reader *r, const cJSON *obj, const 
 void backend_options_read(struct json_reader *r, const cJSON *obj, struct kr_backend_options *o)
 {
   memset(o, 0, sizeof *o);
-  json_expect_keys(r, obj, "the device options", "device cuda_path timeout_ms");
+  json_expect_keys(r, obj, "the device options", "device cuda_path timeout_ms gpu");
   o->device = (int)json_get_size(r, obj, "device", 0, 1024);
   o->cuda_path = borrow_string(r, obj, "cuda_path");
   o->timeout_ms = (unsigned)json_get_size(r, obj, "timeout_ms", 0, 1u << 30);
+  o->gpu = borrow_string(r, obj, "gpu");
 }
 
 static void put_numbers(struct json_writer *w, const char *key, const double *x, size_t n)

@@ -39,6 +39,12 @@ void judge_options_read(struct json_reader *r, const cJSON *obj, struct kr_judge
 void backend_options_put(struct json_writer *w, const struct kr_backend_options *o);
 // The strings of `o` belong to `obj`.
 void backend_options_read(struct json_reader *r, const cJSON *obj, struct kr_backend_options *o);
+// What was counted and modelled (model_json.c). NULL is written as {} and read as NULL.
+void case_model_put(struct json_writer *w, const struct kr_case_model *m);
+struct kr_case_model *case_model_read(struct json_reader *r, const cJSON *obj);
+int case_bound_read(struct json_reader *r, const cJSON *obj, const char *key); // -1: none
+void counters_put(struct json_writer *w, const struct kr_counters *c);
+void counters_read(struct json_reader *r, const cJSON *obj, struct kr_counters *c);
 void share_put(struct json_writer *w, const struct kr_confirm_share *s);
 void share_read(struct json_reader *r, const cJSON *obj, struct kr_confirm_share *s);
 

@@ -200,6 +200,40 @@ static void read_params(const struct image *im, size_t section, struct cubin_fac
   }
 }
 
+// Facts of all functions stand in one list: pairs of a symbol and a number.
+static void read_usage(const struct image *im, const char *kernel, struct cubin_facts *out)
+{
+  enum { FORMAT_SIZED = 4, FRAME_SIZE = 0x11, REGCOUNT = 0x2f };
+  out->registers = out->frame_bytes = -1;
+  for (size_t i = 1; i < im->n; i++) {
+    const Elf64_Shdr *s = &im->sections[i];
+    const unsigned char *data = contents(im, s);
+    if (strcmp(section_name(im, s), ".nv.info") || !data)
+      continue;
+    for (size_t at = 0; at + 4 <= s->sh_size;) {
+      uint16_t size = 0;
+      uint32_t symbol = 0, value = 0;
+      if (data[at] != FORMAT_SIZED) {
+        at += 4;
+        continue;
+      }
+      memcpy(&size, data + at + 2, sizeof size);
+      if (size > s->sh_size - at - 4)
+        return;
+      if (size >= 8) {
+        memcpy(&symbol, data + at + 4, sizeof symbol);
+        memcpy(&value, data + at + 8, sizeof value);
+        bool own = symbol < im->n_symbols && !strcmp(symbol_name(im, &im->symbols[symbol]), kernel);
+        if (own && value <= INT32_MAX && data[at + 1] == REGCOUNT)
+          out->registers = (int)value;
+        if (own && value <= INT32_MAX && data[at + 1] == FRAME_SIZE)
+          out->frame_bytes = (int)value;
+      }
+      at += 4 + (size_t)size;
+    }
+  }
+}
+
 int cubin_read(const unsigned char *bytes, size_t len, const char *kernel,
                struct cubin_facts *out, struct kr_err *err)
 {
@@ -225,6 +259,8 @@ int cubin_read(const unsigned char *bytes, size_t len, const char *kernel,
   memset(out->param_sizes, 0, sizeof out->param_sizes);
   out->n_params = 0;
   read_params(&im, section_of(&im, ".nv.info.", kernel), out);
+
+  read_usage(&im, kernel, out);
 
   out->has_state = false;
   for (size_t i = 0; i < im.n_symbols; i++) {

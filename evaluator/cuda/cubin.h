@@ -24,6 +24,8 @@ struct cubin_facts {
   // but not kept.
   size_t n_params;
   unsigned param_sizes[CUBIN_MAX_PARAMS];
+  // A thread's registers and bytes of its stack frame; -1 where it is not said.
+  int registers, frame_bytes;
 };
 
 // Returns -1 with a sentence when the bytes are no cubin or lack the kernel.

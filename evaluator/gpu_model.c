@@ -1,0 +1,400 @@
+#include "gpu_model.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+// A roofline with latency. Each unit of the GPU gets the time that the counted
+// work keeps it busy; what shares the throughput of the chip is joined by a
+// norm of high order (the slowest decides, the next ones add a little). Beside
+// it stands the time that a warp takes from start to end, times the number of
+// waves of blocks: where few loads are in flight nothing is saturated and this
+// is all there is to wait for. The two are joined by a norm of low order,
+// because a half hidden latency costs about half.
+//
+// Counters come from bitcode, before ptxas unrolls loops, merges accesses and
+// folds addresses; the weights below stand for that as well, which is why they
+// are fitted and not taken from a data sheet.
+
+// --- GPUs ---
+
+// Multiprocessors, memory, L2 and boost clock: NVIDIA's data sheets and
+// architecture white papers of each. Warps, blocks, registers, shared memory a
+// multiprocessor, and lanes a cycle: CUDA C++ Programming Guide, "Compute
+// Capabilities" and "Arithmetic Instructions". Bandwidths: below.
+
+// What streaming kernels reach of the data sheet's memory bandwidth: 4.3 of 4.8
+// TB/s seen on an H200. Assumed for the others.
+#define DRAM_REACHED 0.896
+// Bytes a cycle and multiprocessor that the L2 delivers: 5.5 TB/s on an H200
+// (assumed, held against the transposes and matmuls of the table in
+// test/evaluator/gpu_model.c). Assumed for the others.
+#define L2_BYTES 21.0
+
+#define GPU(n, a, v, sm, ghz, tb, l2mb, warps, blocks, smem, per_block, fp32_, fp64_, fp16_)        \
+  {                                                                                                \
+    .name = n, .arch = a, .validated = v, .sms = sm, .max_warps = warps, .max_blocks = blocks,     \
+    .registers = 65536, .shared_bytes = (smem) << 10, .shared_block_bytes = (per_block) << 10,     \
+    .max_threads = 1024, .clock_hz = (ghz)*1e9, .dram_bytes_per_s = (tb)*1e12 * DRAM_REACHED,      \
+    .l2_bytes_per_s = (sm) * (ghz)*1e9 * L2_BYTES, .l2_bytes = (l2mb) * 1048576.0,                 \
+    .fp32 = fp32_, .fp64 = fp64_, .fp16 = fp16_, .integer = 64, .sfu = 16, .convert = 64           \
+  }
+
+// The first of an architecture is the one that its name alone stands for.
+static const struct kr_gpu gpus[] = {
+    GPU("NVIDIA H200", "sm_90", true, 132, 1.98, 4.8, 50, 64, 32, 228, 227, 128, 64, 256),
+    GPU("NVIDIA H100 SXM", "sm_90", false, 132, 1.98, 3.35, 50, 64, 32, 228, 227, 128, 64, 256),
+    GPU("NVIDIA H100 PCIe", "sm_90", false, 114, 1.755, 2.0, 50, 64, 32, 228, 227, 128, 64, 256),
+    GPU("NVIDIA B200", "sm_100", false, 148, 1.965, 8.0, 126, 64, 32, 228, 227, 128, 64, 256),
+    GPU("NVIDIA A100", "sm_80", false, 108, 1.41, 2.039, 40, 64, 32, 164, 163, 64, 32, 256),
+    GPU("NVIDIA A100 40GB", "sm_80", false, 108, 1.41, 1.555, 40, 64, 32, 164, 163, 64, 32, 256),
+    GPU("NVIDIA L40S", "sm_89", false, 142, 2.52, 0.864, 96, 48, 24, 100, 99, 128, 2, 128),
+    GPU("NVIDIA GeForce RTX 4090", "sm_89", false, 128, 2.52, 1.008, 72, 48, 24, 100, 99, 128, 2, 128),
+    GPU("NVIDIA L4", "sm_89", false, 58, 2.04, 0.3, 48, 48, 24, 100, 99, 128, 2, 128),
+    GPU("NVIDIA GeForce RTX 3090", "sm_86", false, 82, 1.695, 0.936, 6, 48, 16, 100, 99, 128, 2, 128),
+    GPU("NVIDIA A10", "sm_86", false, 72, 1.695, 0.6, 6, 48, 16, 100, 99, 128, 2, 128),
+    GPU("NVIDIA GeForce RTX 5090", "sm_120", false, 170, 2.407, 1.792, 96, 48, 24, 100, 99, 128, 2, 128),
+    GPU("NVIDIA T4", "sm_75", false, 40, 1.59, 0.32, 4, 32, 16, 64, 64, 64, 2, 128),
+    GPU("NVIDIA V100", "sm_70", false, 80, 1.53, 0.9, 6, 64, 32, 96, 96, 64, 32, 128),
+};
+
+enum { N_GPUS = sizeof gpus / sizeof *gpus };
+
+const struct kr_gpu *kr_gpu_default(void)
+{
+  return &gpus[0];
+}
+
+// "rtx4090" and "NVIDIA GeForce RTX 4090" are the same words.
+static bool same_words(const char *a, const char *b)
+{
+  static const char *const makers[] = {"nvidia", "geforce"};
+  char text[2][64];
+  const char *from[2] = {a, b};
+  for (int k = 0; k < 2; k++) {
+    size_t n = 0;
+    for (const char *p = from[k]; *p && n + 1 < sizeof text[k]; p++) {
+      char c = *p >= 'A' && *p <= 'Z' ? (char)(*p - 'A' + 'a') : *p;
+      if ((c >= 'a' && c <= 'z') || (c >= '0' && c <= '9'))
+        text[k][n++] = c;
+    }
+    text[k][n] = '\0';
+    for (size_t i = 0; i < sizeof makers / sizeof *makers; i++) {
+      size_t len = strlen(makers[i]);
+      if (!strncmp(text[k], makers[i], len))
+        memmove(text[k], text[k] + len, n + 1 - len), n -= len;
+    }
+  }
+  return !strcmp(text[0], text[1]);
+}
+
+// As drivers call them, and as people do.
+static const struct {
+  const char *name, *of;
+} also[] = {
+    {"H100", "NVIDIA H100 SXM"},
+    {"NVIDIA H100 80GB HBM3", "NVIDIA H100 SXM"},
+    {"NVIDIA A100-SXM4-80GB", "NVIDIA A100"},
+    {"NVIDIA A100 80GB PCIe", "NVIDIA A100"},
+    {"NVIDIA A100-SXM4-40GB", "NVIDIA A100 40GB"},
+    {"NVIDIA A100-PCIE-40GB", "NVIDIA A100 40GB"},
+    {"Tesla T4", "NVIDIA T4"},
+    {"Tesla V100-SXM2-16GB", "NVIDIA V100"},
+    {"Tesla V100-SXM2-32GB", "NVIDIA V100"},
+    {"4090", "NVIDIA GeForce RTX 4090"},
+    {"3090", "NVIDIA GeForce RTX 3090"},
+    {"5090", "NVIDIA GeForce RTX 5090"},
+};
+
+const struct kr_gpu *kr_gpu_find(const char *name_or_arch)
+{
+  size_t arch = strspn(name_or_arch, "sm_0123456789");
+  for (size_t i = 0; i < N_GPUS; i++) {
+    // sm_90a is sm_90 with instructions of its own.
+    if (!strncmp(name_or_arch, gpus[i].arch, arch) && strlen(gpus[i].arch) == arch &&
+        strlen(name_or_arch) <= arch + 1)
+      return &gpus[i];
+  }
+  for (size_t i = 0; i < N_GPUS; i++) {
+    if (same_words(name_or_arch, gpus[i].name))
+      return &gpus[i];
+  }
+  for (size_t i = 0; i < sizeof also / sizeof *also; i++) {
+    if (same_words(name_or_arch, also[i].name))
+      return kr_gpu_find(also[i].of);
+  }
+  return NULL;
+}
+
+const struct kr_gpu *kr_gpu_at(size_t index)
+{
+  return index < N_GPUS ? &gpus[index] : NULL;
+}
+
+// --- constants ---
+
+// One table for all that is not of a GPU's own. "fitted" ones: on the kernels
+// named at the end, measured on an H200; the rest is said.
+struct constants {
+  double launch_us;       // between two launches of a graph; fitted
+  double throughput_norm; // order of the norm over units; assumed
+  double latency_norm;    // ... that joins them with latency; fitted
+  // Issue slots that one counted instruction takes after ptxas.
+  double issue_alu;     // arithmetic of floats, conversions; fitted
+  double issue_int;     // addresses and counters fold into what uses them; fitted
+  double issue_control; // fitted: unrolled loops lose most of theirs
+  double issue_div;     // integer division: about 20 instructions (fitted)
+  double issue_sfu;     // with the scaling and range tests around it; fitted
+  // Latencies in cycles.
+  double dram, l2, l1; // of a load; dram fitted, l2 and l1 from published microbenchmarks
+  double shared, shuffle, barrier;
+  double inst;  // a warp's own instructions, one after another, on the mean
+  double start; // a block's launch and a warp's end
+  double most_in_flight; // independent loads that ptxas puts before the first use
+  // Memory.
+  double partial_store; // sectors' worth of L2 time that writing a part of one takes; fitted
+  double scatter;       // DRAM bytes moved for a byte of an isolated sector: 64 are read for 32
+  double l2_share;      // of the L2 that holds what will be read again
+  double atomic;        // sectors' worth of L2 time of an atomic on a sector
+  double atomic_same;   // cycles between two atomics at one address
+  double shared_atomic; // wavefronts' worth of one pass of a shared atomic
+};
+
+static const struct constants fitted = {
+    .launch_us = 1.0,
+    .throughput_norm = 6,
+    .latency_norm = 2,
+    .issue_alu = 1.0,
+    .issue_int = 0.6,
+    .issue_control = 0.2,
+    .issue_div = 20,
+    .issue_sfu = 6,
+    .dram = 780,
+    .l2 = 270,
+    .l1 = 38,
+    .shared = 30,
+    .shuffle = 25,
+    .barrier = 30,
+    .inst = 0.5,
+    .start = 550,
+    .most_in_flight = 4,
+    .partial_store = 2.6,
+    .scatter = 2.3,
+    .l2_share = 0.6,
+    .atomic = 2,
+    .atomic_same = 2,
+    .shared_atomic = 2,
+};
+
+// How far a modelled ratio of two variants of one kernel was seen to be off: lo
+// and hi of a modelled speed-up are this factor below and above it.
+#define RATIO_ERROR 1.12
+
+double kr_gpu_model_error(void)
+{
+  return RATIO_ERROR;
+}
+
+static const char *const term_names[] = {
+    [KR_TERM_ISSUE] = "issue",     [KR_TERM_FP32] = "fp32",     [KR_TERM_FP64] = "fp64",
+    [KR_TERM_INT] = "int",         [KR_TERM_SFU] = "sfu",       [KR_TERM_L1] = "L1",
+    [KR_TERM_SHARED] = "shared",   [KR_TERM_L2] = "L2",         [KR_TERM_DRAM] = "DRAM",
+    [KR_TERM_ATOMIC] = "atomic",   [KR_TERM_LATENCY] = "latency", [KR_TERM_LAUNCH] = "launch",
+};
+
+const char *kr_term_name(enum kr_term term)
+{
+  return term_names[term];
+}
+
+// --- occupancy ---
+
+// Registers are handed out to warps in pieces of 256, shared memory in pieces of
+// 128 bytes with 1 KiB for the system from compute capability 8.0 on
+// (Programming Guide, "Compute Capabilities").
+enum { REGISTER_PIECE = 256, SHARED_PIECE = 128, SHARED_SYSTEM = 1024, GUESSED_REGISTERS = 32 };
+
+static int resident_blocks(const struct kr_gpu *gpu, int warps, int registers, int shared)
+{
+  int by_warps = gpu->max_warps / warps, by_registers = gpu->max_blocks, by_shared = gpu->max_blocks;
+  int piece = (registers * 32 + REGISTER_PIECE - 1) / REGISTER_PIECE * REGISTER_PIECE;
+  if (piece > 0)
+    by_registers = gpu->registers / piece / warps;
+  bool old = !strcmp(gpu->arch, "sm_70") || !strcmp(gpu->arch, "sm_75");
+  int taken = (shared + (old ? 0 : SHARED_SYSTEM) + SHARED_PIECE - 1) / SHARED_PIECE * SHARED_PIECE;
+  if (taken > 0)
+    by_shared = gpu->shared_bytes / taken;
+  int n = gpu->max_blocks;
+  n = n < by_warps ? n : by_warps;
+  n = n < by_registers ? n : by_registers;
+  n = n < by_shared ? n : by_shared;
+  return n > 0 ? n : 1; // what cannot be launched is found out elsewhere
+}
+
+// --- memory ---
+
+static double clamped(double x, double lo, double hi)
+{
+  return !(x > lo) ? lo : x < hi ? x : hi;
+}
+
+// How isolated the sectors of a direction are: 1 when no request ever asked for
+// two of one line, 0 when lines were asked for whole (or in halves: DRAM moves 64
+// bytes).
+static double isolation(const struct kr_traffic *t)
+{
+  return t->wavefronts > 0 ? clamped(2 - t->sectors / t->wavefronts, 0, 1) : 0;
+}
+
+// The share of what is asked for again and finds itself in L2. Where lines are
+// read whole the next to ask is a neighbour and comes soon; isolated sectors come
+// back when everything else has been.
+static double l2_hits(const struct constants *k, const struct kr_gpu *gpu, double footprint,
+                      double isolated)
+{
+  double share = footprint > 0 ? clamped(k->l2_share * gpu->l2_bytes / footprint, 0, 1) : 1;
+  return 1 - isolated * (1 - share);
+}
+
+struct memory {
+  double l2_sectors;
+  double dram_bytes;
+  double load_dram_share; // of loads' sectors that miss L1, those that come from DRAM
+};
+
+static void memory_of(const struct constants *k, const struct kr_gpu *gpu,
+                      const struct kr_counters *c, struct memory *m)
+{
+  const struct kr_traffic *l = &c->loads, *s = &c->stores, *a = &c->atomics;
+  double all = l->footprint + s->footprint;
+  // Loads.
+  double isolated = isolation(l), scatter = 1 + (k->scatter - 1) * isolated;
+  double asked = fmax(l->l1_miss_sectors * 32, l->footprint), again = asked - l->footprint;
+  double hits = l2_hits(k, gpu, all, isolated);
+  double missed = again * (1 - hits);
+  // A sector whose neighbour is asked for while the pair is still there came with it.
+  double dense = again > 0 ? hits : 0;
+  double read = l->footprint * (1 + (scatter - 1) * (1 - dense)) + missed * scatter;
+  m->load_dram_share = asked > 0 ? clamped((l->footprint + missed) / asked, 0, 1) : 0;
+  // Stores. What is written in parts is merged in L2 while it is there; what has to
+  // leave before that is filled from DRAM first.
+  double store_isolated = isolation(s);
+  double store_asked = fmax(s->l1_miss_sectors * 32, s->footprint);
+  double store_again = store_asked - s->footprint;
+  double early = store_again * (1 - l2_hits(k, gpu, all, store_isolated));
+  double store_scatter = 1 + (k->scatter - 1) * store_isolated;
+  double unfilled = s->footprint > 0 ? clamped(1 - s->bytes / s->footprint, 0, 1) : 0;
+  double written = s->footprint * (1 + unfilled * store_scatter) + early * 2 * store_scatter;
+  m->dram_bytes = read + written + 2 * a->footprint;
+  m->l2_sectors = l->l1_miss_sectors + (s->sectors - s->partial_sectors) +
+                  k->partial_store * s->partial_sectors + k->atomic * a->sectors;
+}
+
+// --- the model ---
+
+static double norm(const double *x, size_t n, double order)
+{
+  double most = 0, sum = 0;
+  for (size_t i = 0; i < n; i++)
+    most = fmax(most, x[i]);
+  if (!(most > 0))
+    return 0;
+  for (size_t i = 0; i < n; i++)
+    sum += pow(x[i] / most, order);
+  return most * pow(sum, 1 / order);
+}
+
+// Cycles that one warp takes when nothing is in its way but latency.
+static double warp_cycles(const struct constants *k, const struct kr_counters *c,
+                          const struct memory *m)
+{
+  const struct kr_traffic *l = &c->loads;
+  double warps = fmax(c->warps, 1);
+  double miss = l->sectors > 0 ? clamped(l->l1_miss_sectors / l->sectors, 0, 1) : 1;
+  double load = k->l1 * (1 - miss) +
+                miss * (k->l2 * (1 - m->load_dram_share) + k->dram * m->load_dram_share);
+  // A request of many lines is served line after line.
+  double lines = l->requests > 0 ? l->wavefronts / l->requests : 1;
+  double together = clamped(c->loads_in_flight, 1, k->most_in_flight);
+  double loads = l->requests / warps, batches = fmax(loads / together, fmin(c->chain_global, loads));
+  double cycles = k->start + batches * load + loads * fmax(lines - 1, 0);
+  cycles += c->chain_shared * k->shared;
+  cycles += c->inst[KR_INST_SHUFFLE] / warps * k->shuffle;
+  cycles += c->barriers / warps * k->barrier;
+  cycles += c->chain_inst * k->inst;
+  return cycles;
+}
+
+static void model(const struct constants *k, const struct kr_gpu *gpu, const struct kr_counters *c,
+                  const struct kr_resources *res, struct kr_modelled *out)
+{
+  memset(out, 0, sizeof *out);
+  double *t = out->term_us;
+  t[KR_TERM_LAUNCH] = k->launch_us;
+  out->us = k->launch_us;
+  out->bound = KR_TERM_LAUNCH;
+  double blocks = (double)c->blocks;
+  if (!(blocks > 0))
+    return;
+  int threads = (int)(c->block[0] * c->block[1] * c->block[2]);
+  int warps = threads > 0 ? (threads + 31) / 32 : 1;
+  int shared = (int)(c->static_shared_bytes + c->dynamic_shared_bytes);
+  int registers = res && res->registers > 0 ? res->registers : GUESSED_REGISTERS;
+  int resident = resident_blocks(gpu, warps, registers, shared);
+  out->resident_blocks = (unsigned)resident;
+  out->occupancy = (double)resident * warps / gpu->max_warps;
+  out->waves = blocks / ((double)gpu->sms * resident);
+
+  // The multiprocessor with the most blocks is the last; per-multiprocessor units
+  // are as slow as it.
+  double busiest = ceil(blocks / gpu->sms) / blocks; // its share of the launch
+  double cycle_us = 1e6 / gpu->clock_hz, share = busiest * cycle_us;
+  const double *n = c->inst;
+  double alu = n[KR_INST_FP32] + n[KR_INST_FP64] + n[KR_INST_FP16] +
+               n[KR_INST_CONVERT] + n[KR_INST_OTHER];
+  double memory = n[KR_INST_GLOBAL] + n[KR_INST_SHARED] + n[KR_INST_LOCAL] +
+                  n[KR_INST_ATOMIC_GLOBAL] + n[KR_INST_ATOMIC_SHARED] + n[KR_INST_SHUFFLE] +
+                  n[KR_INST_BARRIER];
+  double slots = alu * k->issue_alu + n[KR_INST_INT] * k->issue_int + n[KR_INST_INT_DIV] * k->issue_div +
+                 n[KR_INST_SFU] * k->issue_sfu + n[KR_INST_CONTROL] * k->issue_control + memory;
+  t[KR_TERM_ISSUE] = slots / 4 * share;
+  t[KR_TERM_FP32] = (n[KR_INST_FP32] * 32 / gpu->fp32 + n[KR_INST_FP16] * 32 / gpu->fp16) * share;
+  t[KR_TERM_FP64] = n[KR_INST_FP64] * 32 / gpu->fp64 * share;
+  t[KR_TERM_INT] = fmax((n[KR_INST_INT] * k->issue_int + n[KR_INST_INT_DIV] * k->issue_div) * 32 /
+                            gpu->integer,
+                        n[KR_INST_CONVERT] * 32 / gpu->convert) *
+                   share;
+  t[KR_TERM_SFU] = n[KR_INST_SFU] * 32 / gpu->sfu * share;
+  t[KR_TERM_L1] = (c->loads.wavefronts + c->stores.wavefronts + c->atomics.wavefronts) * share;
+  t[KR_TERM_SHARED] = (c->shared_wavefronts + n[KR_INST_SHUFFLE] +
+                       c->shared_atomic_passes * k->shared_atomic) *
+                      share;
+
+  struct memory m;
+  memory_of(k, gpu, c, &m);
+  // A multiprocessor takes 64 bytes a cycle from L2.
+  t[KR_TERM_L2] = fmax(m.l2_sectors * 32 / gpu->l2_bytes_per_s * 1e6, m.l2_sectors / 2 * share);
+  out->dram_bytes = m.dram_bytes;
+  t[KR_TERM_DRAM] = m.dram_bytes / gpu->dram_bytes_per_s * 1e6;
+  t[KR_TERM_ATOMIC] = c->hottest_atomic * k->atomic_same * cycle_us;
+
+  double waves = out->waves <= 1 ? 1 : out->waves < 4 ? ceil(out->waves) : out->waves + 0.5;
+  t[KR_TERM_LATENCY] = waves * warp_cycles(k, c, &m) * cycle_us;
+
+  // L1 and shared memory are one unit.
+  const double units[] = {t[KR_TERM_ISSUE], t[KR_TERM_FP32], t[KR_TERM_FP64], t[KR_TERM_INT],
+                          t[KR_TERM_SFU],   t[KR_TERM_L1] + t[KR_TERM_SHARED], t[KR_TERM_L2],
+                          t[KR_TERM_DRAM],  t[KR_TERM_ATOMIC]};
+  double both[2] = {norm(units, sizeof units / sizeof *units, k->throughput_norm),
+                    t[KR_TERM_LATENCY]};
+  out->us = k->launch_us + norm(both, 2, k->latency_norm);
+  for (int i = 0; i < KR_N_TERMS; i++)
+    if (t[i] > t[out->bound])
+      out->bound = (enum kr_term)i;
+}
+
+void kr_gpu_model(const struct kr_gpu *gpu, const struct kr_counters *counters,
+                  const struct kr_resources *res, struct kr_modelled *out)
+{
+  model(&fitted, gpu, counters, res, out);
+}

@@ -1,0 +1,61 @@
+#include "model_internal.h"
+
+#include "base/log.h"
+#ifdef KR_HAVE_CUDA
+#include "cuda/static.h"
+#endif
+
+// Registers of a GPU that is not here. With a toolkit the machine code is made
+// and read; without one nobody knows before ptxas, and gpu_model.c guesses.
+
+#ifdef KR_HAVE_CUDA
+
+void model_compiler_open(struct model_state *m, const char *cuda_path)
+{
+  struct kr_err err = {{0}};
+  // Nobody who says `none` wants one that lies about.
+  if (cuda_path && cuda_static_open(&m->compiler, cuda_path, &err))
+    kr_debug("time", "registers are guessed: %s", err.text);
+}
+
+void model_compiler_close(struct model_state *m)
+{
+  cuda_static_close(m->compiler);
+  m->compiler = NULL;
+}
+
+void model_code(const struct model_state *m, const struct kr_contract *c, const char *text,
+                size_t len, struct model_code *out)
+{
+  struct kr_err err = {{0}};
+  *out = (struct model_code){.resources = {-1, -1, -1, -1, 0, 0}};
+  if (!m->compiler)
+    return;
+  out->known = !cuda_static_read(m->compiler, c, m->gpu->arch, text, len, &out->resources,
+                                 &out->hash, &err);
+  if (!out->known)
+    kr_debug("time", "registers are guessed: %s", err.text);
+}
+
+#else
+
+void model_compiler_open(struct model_state *m, const char *cuda_path)
+{
+  (void)cuda_path;
+  m->compiler = NULL;
+  kr_debug("time", "registers are guessed: this was built without a CUDA toolkit");
+}
+
+void model_compiler_close(struct model_state *m)
+{
+  m->compiler = NULL;
+}
+
+void model_code(const struct model_state *m, const struct kr_contract *c, const char *text,
+                size_t len, struct model_code *out)
+{
+  (void)m, (void)c, (void)text, (void)len;
+  *out = (struct model_code){.resources = {-1, -1, -1, -1, 0, 0}};
+}
+
+#endif
