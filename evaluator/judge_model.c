@@ -22,15 +22,15 @@ enum { MODEL_BUDGET_MS = 300 }; // of a case
 
 // A block that takes more registers than a multiprocessor has is refused by the
 // driver, after everything here has passed.
-static bool too_many_registers(const struct model_state *m, const struct model_code *code,
+static bool too_many_registers(const struct model_state *m, const struct kr_resources *res,
                                const struct kr_launch *l, char *text, size_t size)
 {
   int threads = (int)(l->block[0] * l->block[1] * l->block[2]), warps = (threads + 31) / 32;
-  int piece = (code->resources.registers * 32 + 255) / 256 * 256;
-  if (code->resources.registers <= 0 || piece * warps <= m->gpu->registers)
+  int piece = (res->registers * 32 + 255) / 256 * 256;
+  if (res->registers <= 0 || piece * warps <= m->gpu->registers)
     return false;
   snprintf(text, size, "%d registers a thread in blocks of %d threads are more than the %d of a "
-           "multiprocessor of the %s", code->resources.registers, threads, m->gpu->registers,
+           "multiprocessor of the %s", res->registers, threads, m->gpu->registers,
            m->gpu->name);
   return true;
 }
@@ -88,7 +88,7 @@ struct counted {
 // Counts one launch of `module` and models it. -1 with a sentence when the back
 // end broke; `out->result` says how the launch went.
 static int count_case(struct kr_evaluator *e, size_t index, struct kr_module *module,
-                      const struct model_code *code, const struct kr_launch *launch,
+                      const struct kr_resources *res, const struct kr_launch *launch,
                       unsigned budget_ms, struct counted *out, struct kr_err *err)
 {
   struct kr_count_options o = {.launch = *launch, .budget_ms = budget_ms};
@@ -98,7 +98,7 @@ static int count_case(struct kr_evaluator *e, size_t index, struct kr_module *mo
   e->lost |= out->result.device_lost;
   if (rc || out->result.status != KR_RUN_OK)
     return rc;
-  kr_gpu_model(e->model->gpu, c, &code->resources, &out->model.modelled);
+  kr_gpu_model(e->model->gpu, c, res, &out->model.modelled);
   return 0;
 }
 
@@ -120,12 +120,13 @@ static int open_model_case(struct kr_evaluator *e, size_t index)
   struct kr_err err = {{0}};
   struct kr_launch launch;
   struct counted n = {0};
+  const struct kr_resources *res = &m->original.resources[kr_case_kernel(e->c, index)];
   char text[300] = "";
   if (load_case(e, index, &err) ||
       kr_instance_launch(&m->cases[index].in, &e->c->geometry, &m->facts, &launch, &err)) {
     snprintf(text, sizeof text, "%s", err.text);
-  } else if (!too_many_registers(m, &m->original, &launch, text, sizeof text)) {
-    if (count_case(e, index, e->original, &m->original, &launch, MODEL_BUDGET_MS, &n, &err))
+  } else if (!too_many_registers(m, res, &launch, text, sizeof text)) {
+    if (count_case(e, index, e->original, res, &launch, MODEL_BUDGET_MS, &n, &err))
       snprintf(text, sizeof text, "%s", err.text);
     else if (n.result.status != KR_RUN_OK)
       snprintf(text, sizeof text, "%s", n.result.text);
@@ -148,7 +149,7 @@ static void put_original_resources(struct kr_evaluator *e)
   struct kr_resources *r = &e->ref.resources;
   const struct model_state *m = e->model;
   if (m->original.known)
-    *r = m->original.resources;
+    *r = m->original.resources[0];
   for (size_t k = 0; k < e->c->n_cases; k++) {
     if (!m->cases[k].ready)
       continue;
@@ -280,6 +281,7 @@ static int model_case_of(struct judgement *j, size_t index, const struct model_c
   struct kr_launch launch;
   struct counted n = {0};
   const char *label = e->c->cases[index].label;
+  const struct kr_resources *res = &code->resources[kr_case_kernel(e->c, index)];
   char text[400] = "";
   int rc = JUDGE_PASSED;
   if (load_case(e, index, &err)) {
@@ -291,12 +293,12 @@ static int model_case_of(struct judgement *j, size_t index, const struct model_c
     rc = JUDGE_FAILED;
     goto out;
   }
-  if (too_many_registers(m, code, &launch, text, sizeof text)) {
+  if (too_many_registers(m, res, &launch, text, sizeof text)) {
     judge_fail(j, KR_STAGE_TIME, KR_STATUS_LAUNCH_FAILED, false, text);
     rc = JUDGE_FAILED;
     goto out;
   }
-  if (count_case(e, index, j->m, code, &launch, budget_ms, &n, &err)) {
+  if (count_case(e, index, j->m, res, &launch, budget_ms, &n, &err)) {
     judge_broke(j, err.text);
     rc = JUDGE_BROKE;
     goto out;
@@ -330,7 +332,7 @@ static void put_resources_of(struct kr_verdict *v, const struct kr_reference *re
 {
   v->base_resources = ref->resources;
   if (code->known)
-    v->resources = code->resources;
+    v->resources = code->resources[0];
   if (!v->n_times)
     return;
   const struct kr_case_model *c = v->times[0].cand_model;

@@ -16,8 +16,8 @@ struct model_case {
 // What the machine code for the GPU says.
 struct model_code {
   bool known; // it was made; else all is unknown
-  struct kr_resources resources;
-  struct kr_hash hash;
+  struct kr_resources resources[KR_MAX_INSTANTIATIONS]; // of each kernel
+  struct kr_hash hash;                                  // of all
 };
 
 struct model_state {

@@ -1,5 +1,7 @@
 #include "model_internal.h"
 
+#include <string.h>
+
 #include "base/log.h"
 #ifdef KR_HAVE_CUDA
 #include "cuda/static.h"
@@ -7,6 +9,13 @@
 
 // Registers of a GPU that is not here. With a toolkit the machine code is made
 // and read; without one nobody knows before ptxas, and gpu_model.c guesses.
+
+static void forget(struct model_code *code)
+{
+  memset(code, 0, sizeof *code);
+  for (size_t i = 0; i < KR_MAX_INSTANTIATIONS; i++)
+    code->resources[i] = (struct kr_resources){-1, -1, -1, -1, 0, 0};
+}
 
 #ifdef KR_HAVE_CUDA
 
@@ -28,13 +37,15 @@ void model_code(const struct model_state *m, const struct kr_contract *c, const 
                 size_t len, struct model_code *out)
 {
   struct kr_err err = {{0}};
-  *out = (struct model_code){.resources = {-1, -1, -1, -1, 0, 0}};
+  forget(out);
   if (!m->compiler)
     return;
-  out->known = !cuda_static_read(m->compiler, c, m->gpu->arch, text, len, &out->resources,
+  out->known = !cuda_static_read(m->compiler, c, m->gpu->arch, text, len, out->resources,
                                  &out->hash, &err);
-  if (!out->known)
-    kr_debug("time", "registers are guessed: %s", err.text);
+  if (out->known)
+    return;
+  forget(out);
+  kr_debug("time", "registers are guessed: %s", err.text);
 }
 
 #else
@@ -55,7 +66,7 @@ void model_code(const struct model_state *m, const struct kr_contract *c, const 
                 size_t len, struct model_code *out)
 {
   (void)m, (void)c, (void)text, (void)len;
-  *out = (struct model_code){.resources = {-1, -1, -1, -1, 0, 0}};
+  forget(out);
 }
 
 #endif

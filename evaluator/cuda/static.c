@@ -40,12 +40,18 @@ int cuda_static_read(struct cuda_static *s, const struct kr_contract *c, const c
   kr_bytes_init(&log, 64 << 10);
   memset(&code, 0, sizeof code);
   int rc = nvrtc_compile(&s->nvrtc, c, arch, text, len, &code, &log, err);
-  if (rc > 0) {
+  if (rc > 0)
     kr_err_set(err, "it does not compile for %s: %.*s", arch, (int)strcspn(log.data, "\n"), log.data);
-  } else if (!rc && !(rc = cubin_read(code.cubin, code.len, code.lowered, &facts, err))) {
-    *out = (struct kr_resources){facts.registers, -1, facts.frame_bytes, -1, -1, 0};
-    *hash = facts.code;
+  struct kr_hasher hasher;
+  kr_hasher_init(&hasher);
+  for (size_t i = 0; i < code.n_lowered && !rc; i++) {
+    rc = cubin_read(code.cubin, code.len, code.lowered[i], &facts, err);
+    if (rc)
+      break;
+    out[i] = (struct kr_resources){facts.registers, -1, facts.frame_bytes, -1, -1, 0};
+    kr_hasher_add(&hasher, &facts.code, sizeof facts.code);
   }
+  *hash = kr_hasher_end(&hasher);
   cuda_code_release(&code);
   kr_bytes_release(&log);
   return rc ? -1 : 0;

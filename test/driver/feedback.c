@@ -140,8 +140,10 @@ static void test_correct(void)
   v.status = KR_STATUS_OK;
   CHECK_STR(tell(&v), "it was correct; it was not timed.");
   struct kr_case_time times[2] = {
-      {(char *)"n = 33554432", 64.31, 35.2, 1.827, 1.8, 1.85, 40, NULL, NULL},
-      {(char *)"n = 7", 1500, 1200, 1.25, 1.2, 1.3, 40, NULL, NULL},
+      {.label = (char *)"n = 33554432", .base_us = 64.31, .cand_us = 35.2, .ratio = 1.827, .lo = 1.8,
+       .hi = 1.85, .n = 40},
+      {.label = (char *)"n = 7", .base_us = 1500, .cand_us = 1200, .ratio = 1.25, .lo = 1.2,
+       .hi = 1.3, .n = 40},
   };
   v.stage = KR_STAGE_TIME;
   v.times = times;
@@ -179,6 +181,44 @@ static void test_correct(void)
   CHECK(feedback_roofline(&v, &ref, &facts) == 0);
 }
 
+// A modelled time is never called a measured one, and comes with what was counted.
+static void test_modelled(void)
+{
+  struct kr_case_model base = {0}, cand = {0};
+  base.modelled.dram_bytes = 200e6;
+  cand.modelled.dram_bytes = 100e6;
+  base.counters.inst[KR_INST_INT] = cand.counters.inst[KR_INST_INT] = 1000;
+  base.counters.loads = (struct kr_traffic){.requests = 100, .sectors = 3200};
+  cand.counters.loads = (struct kr_traffic){.requests = 100, .sectors = 400};
+  base.counters.stores = cand.counters.stores = cand.counters.loads;
+  base.counters.warps = cand.counters.warps = 10;
+  cand.counters.barriers = 20;
+  struct kr_case_time time = {.label = (char *)"n = 7", .base_us = 64.31, .cand_us = 35.2,
+                              .ratio = 1.827, .lo = 1.63, .hi = 2.05, .base_bound = "L2",
+                              .cand_bound = "DRAM", .base_model = &base, .cand_model = &cand};
+  struct kr_verdict v;
+  kr_verdict_init(&v);
+  v.stage = KR_STAGE_TIME;
+  v.status = KR_STATUS_OK;
+  v.times = &time;
+  v.n_times = 1;
+  v.speedup = 1.827;
+  v.lo = 1.63;
+  v.hi = 2.05;
+  v.modelled = v.model_validated = true;
+  strcpy(v.model_gpu, "NVIDIA H200 sm_90");
+  CHECK_STR(tell(&v), "it was correct, and modelled 1.83x the original's speed [1.63, 2.05] on NVIDIA "
+                      "H200 sm_90 (not measured): n = 7: 64.3 us -> 35.2 us, bound by DRAM (original: "
+                      "L2). Counted (original -> it): DRAM MB 200 -> 100, sectors a load 32 -> 4, "
+                      "barriers a warp 0 -> 2.");
+  v.model_validated = false;
+  time.base_bound = "DRAM";
+  base = cand;
+  CHECK_STR(tell(&v), "it was correct, and modelled 1.83x the original's speed [1.63, 2.05] on NVIDIA "
+                      "H200 sm_90, unvalidated (not measured): n = 7: 64.3 us -> 35.2 us, bound by "
+                      "DRAM.");
+}
+
 static void test_rest(void)
 {
   struct kr_verdict v;
@@ -198,6 +238,7 @@ int main(void)
   test_wrong();
   test_held_out();
   test_correct();
+  test_modelled();
   test_rest();
   return unit_end();
 }
