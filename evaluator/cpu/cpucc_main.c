@@ -208,6 +208,8 @@ static int cpucc_front(struct cpucc *c, struct kr_err *err)
       "/kr/std", "-ivfsoverlay", "/dev/fd/3", "-include", "/kr/kr/cuda.h", "-c", "-emit-llvm",
       "-O2", "-w", "-fno-color-diagnostics", "-ferror-limit=20", "-fno-exceptions", "-fno-rtti",
       "-fno-strict-aliasing", "-fwrapv", "-fno-finite-loops", "-fno-math-errno",
+      // No function that may hold a barrier is called in two places for one.
+      "-fconvergent-functions",
       "-fno-strict-float-cast-overflow", "-fno-asynchronous-unwind-tables", "-fno-stack-protector",
       "-fstack-clash-protection", "-fcf-protection=none", "-ftemplate-depth=512",
       "-fconstexpr-steps=4194304", "-fbracket-depth=512",

@@ -88,6 +88,13 @@ static void barriers(void)
        " __syncthreads(); if (threadIdx.x >= 30) return; atomicAdd(&s, 1); __syncthreads();\n"
        " if (threadIdx.x == 7) o[0] = s; }",
        100, 0, early, 1);
+  int sum[1] = {64 * 63 / 2};
+  ints("a barrier between two looks at one condition stays one barrier",
+       "__global__ void k(int *o) { __shared__ int s[2]; unsigned t = threadIdx.x; int v = t;\n"
+       " for (int d = 16; d > 0; d >>= 1) v += __shfl_down_sync(0xffffffffu, v, d);\n"
+       " if (t % 32 == 0) s[t / 32] = v;\n"
+       " __syncthreads(); if (t == 0) s[0] += s[1]; __syncthreads(); if (t == 0) o[0] = s[0]; }",
+       64, 0, sum, 1);
 }
 
 static void warps(void)
