@@ -34,6 +34,8 @@ enum kr_inst_class {
 };
 const char *kr_inst_name(enum kr_inst_class kind); // "fp32", "atomic_global"
 
+enum { KR_N_WINDOWS = 16 };
+
 // Global memory, one direction.
 struct kr_traffic {
   double requests;       // warp instructions
@@ -43,6 +45,11 @@ struct kr_traffic {
   double wavefronts;     // distinct 128-byte lines within a request, summed
   double l1_miss_sectors; // past a 128 KiB (less shared memory) L1 a multiprocessor, blocks resident together
   double footprint;      // bytes of distinct sectors in the whole launch
+  // Bytes of distinct sectors that 2^i consecutive blocks touch, no more than
+  // `footprint`: what an L2 has to hold, and DRAM to deliver, for blocks that run
+  // at the same time. Of sampled launches it comes from what a block shares with
+  // its neighbours in x, y and z.
+  double window[KR_N_WINDOWS];
   double partial_sectors; // stores: sectors that a request wrote only in part
   double spread_rows;    // distinct 2 KiB pieces within a request, summed
 };
@@ -62,6 +69,11 @@ struct kr_counters {
   double local_bytes;
   double barriers;                 // arrivals of warps
   // A warp's latency, on the mean, of one warp from start to end.
+  //
+  // Between two barriers and in one basic block (loops unrolled as the compiler
+  // does), loads are taken to be issued together unless the address of one depends
+  // on the value of another: a block's chain is its longest such dependence, and
+  // a warp's the sum over the blocks that it executes.
   double chain_global;  // loads that wait for an earlier load or barrier, one after another
   double chain_shared;
   double chain_inst;    // instructions issued

@@ -150,7 +150,6 @@ struct constants {
   double shared, shuffle, barrier;
   double inst;  // a warp's own instructions, one after another, on the mean
   double start; // a block's launch and a warp's end
-  double most_in_flight; // independent loads that ptxas puts before the first use
   // Memory.
   double partial_store; // sectors' worth of L2 time that writing a part of one takes; fitted
   double scatter;       // DRAM bytes moved for a byte of an isolated sector: 64 are read for 32
@@ -177,7 +176,6 @@ static const struct constants fitted = {
     .barrier = 30,
     .inst = 0.5,
     .start = 550,
-    .most_in_flight = 4,
     .partial_store = 2.6,
     .scatter = 2.3,
     .l2_share = 0.6,
@@ -238,22 +236,54 @@ static double clamped(double x, double lo, double hi)
   return !(x > lo) ? lo : x < hi ? x : hi;
 }
 
-// How isolated the sectors of a direction are: 1 when no request ever asked for
-// two of one line, 0 when lines were asked for whole (or in halves: DRAM moves 64
-// bytes).
-static double isolation(const struct kr_traffic *t)
+// What a run of `blocks` consecutive blocks touches of one direction, in bytes.
+// Between the powers of two that were counted it grows evenly.
+static double window_of(const struct kr_traffic *t, double blocks)
 {
-  return t->wavefronts > 0 ? clamped(2 - t->sectors / t->wavefronts, 0, 1) : 0;
+  double i = log2(fmax(blocks, 1));
+  int low = (int)fmin(i, KR_N_WINDOWS - 1);
+  if (low == KR_N_WINDOWS - 1) // on from the last as from the one before it
+    return fmin(t->window[low] * blocks / (1 << low), fmax(t->footprint, t->window[low]));
+  double from = ldexp(1, low), part = (fmin(blocks, 2 * from) - from) / from;
+  return t->window[low] + part * (t->window[low + 1] - t->window[low]);
 }
 
-// The share of what is asked for again and finds itself in L2. Where lines are
-// read whole the next to ask is a neighbour and comes soon; isolated sectors come
-// back when everything else has been.
-static double l2_hits(const struct constants *k, const struct kr_gpu *gpu, double footprint,
-                      double isolated)
+// How many consecutive blocks find in L2 what one of them has touched: as many as
+// touch no more than its part for that. At least those that run together.
+static double blocks_in_l2(const struct constants *k, const struct kr_gpu *gpu,
+                           const struct kr_counters *c)
 {
-  double share = footprint > 0 ? clamped(k->l2_share * gpu->l2_bytes / footprint, 0, 1) : 1;
-  return 1 - isolated * (1 - share);
+  double room = k->l2_share * gpu->l2_bytes, blocks = (double)c->blocks;
+  if (c->loads.footprint + c->stores.footprint + c->atomics.footprint <= room)
+    return blocks;
+  double low = 1, high = blocks;
+  for (int i = 0; i < 40 && high > low * 1.01; i++) {
+    double mid = sqrt(low * high);
+    double bytes = window_of(&c->loads, mid) + window_of(&c->stores, mid) +
+                   window_of(&c->atomics, mid);
+    *(bytes <= room ? &low : &high) = mid;
+  }
+  return low;
+}
+
+// Bytes of sectors of one direction that DRAM delivers or takes, each window anew;
+// no fewer than are touched at all, no more than were asked for.
+static double through_dram(const struct kr_traffic *t, double blocks, double together, double asked)
+{
+  double bytes = together > 0 ? blocks / together * window_of(t, together) : 0;
+  return fmax(fmin(bytes, asked), t->footprint);
+}
+
+// DRAM moves 64 bytes at a time. A sector whose neighbour is not asked for moves
+// twice its bytes; one that several requests ask for is part of a piece that is
+// read or written bit by bit, neighbours and all.
+static double isolation(const struct kr_traffic *t, double dram_bytes)
+{
+  if (!(t->wavefronts > 0) || !(dram_bytes > 0))
+    return 0;
+  double alone = clamped(2 - t->sectors / t->wavefronts, 0, 1);
+  double times = t->sectors * 32 / dram_bytes;
+  return alone * clamped(2 - times, 0, 1);
 }
 
 struct memory {
@@ -266,26 +296,18 @@ static void memory_of(const struct constants *k, const struct kr_gpu *gpu,
                       const struct kr_counters *c, struct memory *m)
 {
   const struct kr_traffic *l = &c->loads, *s = &c->stores, *a = &c->atomics;
-  double all = l->footprint + s->footprint;
-  // Loads.
-  double isolated = isolation(l), scatter = 1 + (k->scatter - 1) * isolated;
-  double asked = fmax(l->l1_miss_sectors * 32, l->footprint), again = asked - l->footprint;
-  double hits = l2_hits(k, gpu, all, isolated);
-  double missed = again * (1 - hits);
-  // A sector whose neighbour is asked for while the pair is still there came with it.
-  double dense = again > 0 ? hits : 0;
-  double read = l->footprint * (1 + (scatter - 1) * (1 - dense)) + missed * scatter;
-  m->load_dram_share = asked > 0 ? clamped((l->footprint + missed) / asked, 0, 1) : 0;
-  // Stores. What is written in parts is merged in L2 while it is there; what has to
-  // leave before that is filled from DRAM first.
-  double store_isolated = isolation(s);
-  double store_asked = fmax(s->l1_miss_sectors * 32, s->footprint);
-  double store_again = store_asked - s->footprint;
-  double early = store_again * (1 - l2_hits(k, gpu, all, store_isolated));
-  double store_scatter = 1 + (k->scatter - 1) * store_isolated;
-  double unfilled = s->footprint > 0 ? clamped(1 - s->bytes / s->footprint, 0, 1) : 0;
-  double written = s->footprint * (1 + unfilled * store_scatter) + early * 2 * store_scatter;
-  m->dram_bytes = read + written + 2 * a->footprint;
+  double blocks = (double)c->blocks, together = blocks_in_l2(k, gpu, c);
+  double read = through_dram(l, blocks, together, l->l1_miss_sectors * 32);
+  double written = through_dram(s, blocks, together, s->sectors * 32);
+  double changed = through_dram(a, blocks, together, a->sectors * 32);
+  m->load_dram_share = l->l1_miss_sectors > 0 ? clamped(read / (l->l1_miss_sectors * 32), 0, 1) : 0;
+  // Parts of sectors that leave L2 before the rest is written are filled from DRAM.
+  double unfilled = written > 0 ? clamped(1 - s->bytes / written, 0, 1) : 0;
+  double read_pieces = 1 + (k->scatter - 1) * isolation(l, read);
+  double written_pieces = 1 + (k->scatter - 1) * isolation(s, written);
+  double changed_pieces = 1 + (k->scatter - 1) * isolation(a, changed);
+  m->dram_bytes = read * read_pieces + written * (1 + unfilled) * written_pieces +
+                  2 * changed * changed_pieces;
   m->l2_sectors = l->l1_miss_sectors + (s->sectors - s->partial_sectors) +
                   k->partial_store * s->partial_sectors + k->atomic * a->sectors;
 }
@@ -315,8 +337,7 @@ static double warp_cycles(const struct constants *k, const struct kr_counters *c
                 miss * (k->l2 * (1 - m->load_dram_share) + k->dram * m->load_dram_share);
   // A request of many lines is served line after line.
   double lines = l->requests > 0 ? l->wavefronts / l->requests : 1;
-  double together = clamped(c->loads_in_flight, 1, k->most_in_flight);
-  double loads = l->requests / warps, batches = fmax(loads / together, fmin(c->chain_global, loads));
+  double loads = l->requests / warps, batches = fmin(c->chain_global, loads);
   double cycles = k->start + batches * load + loads * fmax(lines - 1, 0);
   cycles += c->chain_shared * k->shared;
   cycles += c->inst[KR_INST_SHUFFLE] / warps * k->shuffle;

@@ -46,7 +46,7 @@ static const char counters_keys[] =
     "shared_atomic_passes atomic_passes hottest_atomic local_bytes barriers chain_global "
     "chain_shared chain_inst loads_in_flight longest_warp shared_wavefronts_per_request";
 static const char traffic_keys[] = "requests lanes bytes sectors wavefronts l1_miss_sectors "
-                                   "footprint partial_sectors spread_rows sectors_per_request";
+                                   "footprint partial_sectors spread_rows window sectors_per_request";
 
 static const char *const inst_names[KR_N_INST] = {
     [KR_INST_FP32] = "fp32",
@@ -104,6 +104,11 @@ static void put_traffic(struct json_writer *w, const char *key, const struct kr_
   json_open(w, '{');
   put_ratio(w, "sectors_per_request", t->sectors, t->requests);
   put_fields(w, t, traffic_fields, sizeof traffic_fields / sizeof *traffic_fields);
+  json_key(w, "window");
+  json_open(w, '[');
+  for (int i = 0; i < KR_N_WINDOWS; i++)
+    json_put_number(w, t->window[i]);
+  json_close(w, ']');
   json_close(w, '}');
 }
 
@@ -113,6 +118,11 @@ static void get_traffic(struct json_reader *r, const cJSON *root, const char *ke
   const cJSON *obj = r->failed ? NULL : cJSON_GetObjectItemCaseSensitive(root, key);
   json_expect_keys(r, obj, key, traffic_keys);
   get_fields(r, obj, t, traffic_fields, sizeof traffic_fields / sizeof *traffic_fields);
+  size_t n;
+  double *window = json_get_numbers(r, obj, "window", KR_N_WINDOWS, &n);
+  for (size_t i = 0; i < n; i++)
+    t->window[i] = window[i];
+  free(window);
 }
 
 static void put_extent(struct json_writer *w, const char *key, const unsigned *x)

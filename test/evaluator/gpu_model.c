@@ -73,6 +73,29 @@ static void work(struct kr_counters *c, double alu, double control, double chain
   c->chain_global = chain_global;
 }
 
+// Windows of blocks each of which touches `bytes` of its own.
+static void window(struct kr_traffic *t, double bytes)
+{
+  for (int i = 0; i < KR_N_WINDOWS; i++)
+    t->window[i] = fmin(ldexp(bytes, i), t->footprint);
+}
+
+// What each block touches is its own until everything has been touched.
+static void windows(struct kr_counters *c)
+{
+  window(&c->loads, c->loads.l1_miss_sectors * 32 / (double)c->blocks);
+  window(&c->stores, c->stores.bytes / (double)c->blocks);
+}
+
+// Blocks of a row of tiles share rows of A, and those of a column columns of B.
+static void matmul_windows(struct kr_counters *c, double n, double tile)
+{
+  double strip = 4 * n * tile, wide = n / tile;
+  for (int i = 0; i < KR_N_WINDOWS; i++)
+    c->loads.window[i] = fmin(strip * (ceil(ldexp(1, i) / wide) + fmin(ldexp(1, i), wide)),
+                              c->loads.footprint);
+}
+
 static const double n64 = 64 * 1048576.0;
 
 static struct kr_counters copy_of(double n, double each)
@@ -199,7 +222,7 @@ static struct kr_counters reduce_tree(double n)
 static struct kr_counters reduce_shuffle(double n)
 {
   struct kr_counters c = launch_of(1056 * 256, 1, 256);
-  double each = n / (1056 * 256), steps = each * c.warps;
+  double each = n / (1056 * 256.0), steps = each * c.warps;
   c.loads = streamed(4 * n, 4);
   c.inst[KR_INST_SHUFFLE] = 5 * c.warps + 5 * 1056;
   c.inst[KR_INST_BARRIER] = c.barriers = c.warps;
@@ -264,6 +287,16 @@ static void table_make(struct row *t)
       {"transpose 2Ki", "padded", 24 / 2.303, 24, transpose_shared(2048, 1)},
   };
   memcpy(t, rows, sizeof rows);
+  for (int i = 0; i < ROWS; i++)
+    windows(&t[i].c);
+  matmul_windows(&t[6].c, 2048, 16);
+  matmul_windows(&t[7].c, 2048, 16);
+  matmul_windows(&t[8].c, 2048, 32);
+  // The strided copy's blocks write a word here and a word there, and the rest of
+  // each sector comes when everything else has been.
+  for (int i = 0; i < ROWS; i++)
+    if (!strcmp(t[i].name, "stride 32"))
+      window(&t[i].c.stores, 256 * 32);
 }
 
 static int by_size(const void *a, const void *b)
@@ -374,6 +407,8 @@ static void test_more_work_never_takes_less(void)
     c.loads.sectors *= 2;
     c.loads.wavefronts *= 2;
     c.loads.footprint *= 2;
+    for (int k = 0; k < KR_N_WINDOWS; k++)
+      c.loads.window[k] *= 2;
     CHECK(modelled(&c, t[i].registers, &m) >= before);
     c = t[i].c;
     for (int k = 0; k < KR_N_INST; k++)
