@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "../evaluator/gpu_model.h"
 #include "../evaluator/base/mem.h"
 
 enum option_id {
@@ -32,6 +33,7 @@ enum option_id {
   OPT_ARCH,
   OPT_EVALUATOR,
   OPT_DEVICE,
+  OPT_GPU,
   OPT_MODEL,
   OPT_BASE_URL,
   OPT_API_KEY_FILE,
@@ -75,6 +77,7 @@ static const struct option_row {
     {0, NULL, NULL, "Judging"},
     {OPT_EVALUATOR, "evaluator", "WHAT", "auto, cuda or cpu; auto is the GPU if there is one"},
     {OPT_DEVICE, "device", "N", "which GPU; default 0"},
+    {OPT_GPU, "gpu", "NAME", "whose time is modelled without one: a name or sm_NN; default --arch's, else H200"},
     {OPT_MIN_SPEEDUP, "min-speedup", "X", "least speed-up worth writing; the marker's, else 1.02"},
     {OPT_SEED, "seed", "N", "seed of all inputs and sizes; drawn anew without it"},
     {0, NULL, NULL, "Asking"},
@@ -250,6 +253,11 @@ static int option_take(struct options *o, int id, const char *name, const char *
     if (option_choice(name, arg, evaluators, &choice, err))
       return -1;
     o->evaluator = (enum evaluator_choice)choice;
+    return 0;
+  case OPT_GPU:
+    if (!kr_gpu_find(arg))
+      return kr_err_set(err, "--gpu: the model of GPUs knows no `%s`", arg);
+    o->gpu = arg;
     return 0;
   case OPT_DEVICE:
     if (option_unsigned(name, arg, 1023, &v, err))

@@ -38,6 +38,7 @@ struct options {
   const char *files_from; // --files
   const char *build_dir;  // -p
   const char *cuda_path, *arch;
+  const char *gpu; // whose time is modelled; NULL: not said
   enum evaluator_choice evaluator;
   int device;
   const char *model; // NULL: none was named

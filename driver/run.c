@@ -44,8 +44,12 @@ static bool run_stopped(const struct run *r)
 // Asks a back end whether it can work here, and chooses it if so.
 static int run_probe(struct run *r, const char *backend, struct kr_err *err)
 {
+  const struct options *o = r->options;
+  // An architecture that the model does not know is one to parse for all the same.
+  const char *gpu = o->gpu ? o->gpu : o->arch && kr_gpu_find(o->arch) ? o->arch : NULL;
   r->worker = (struct kr_worker_options){
-      .backend = backend, .device = {.device = r->options->device, .cuda_path = r->project->cuda_path}};
+      .backend = backend,
+      .device = {.device = o->device, .cuda_path = r->project->cuda_path, .gpu = gpu}};
   if (kr_worker_probe(&r->worker, &r->device, err))
     return -1;
   r->opened = true;

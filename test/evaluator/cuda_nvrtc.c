@@ -374,6 +374,24 @@ static void what_cannot_be_is_told(void)
   kr_bytes_release(&log);
 }
 
+// A thread's share of the register file, and what did not fit into it.
+static void registers_and_frames_are_read(void)
+{
+  struct outcome o = compile("f", "__global__ void f(float *x) { x[threadIdx.x] = 1; }", NULL);
+  CHECK(o.facts.registers >= 4 && o.facts.registers <= 16);
+  CHECK_INT(o.facts.frame_bytes, 0);
+  release(&o);
+  o = compile("f",
+              "__global__ void g(float *x) { x[threadIdx.x] = 1; }\n"
+              "__global__ void __launch_bounds__(1024) f(float *x, const int *k) {\n"
+              "  float a[64]; for (int i = 0; i < 64; i++) a[i] = x[i];\n"
+              "  for (int i = 0; i < 64; i++) a[k[i] & 63] += a[i];\n"
+              "  for (int i = 0; i < 64; i++) x[i] = a[i]; }", NULL);
+  CHECK(o.facts.registers > 16 && o.facts.registers <= 64);
+  CHECK(o.facts.frame_bytes >= 256); // indexed by what is not known, so in memory
+  release(&o);
+}
+
 int main(void)
 {
   struct kr_err err = {0};
@@ -394,6 +412,7 @@ int main(void)
   state_is_seen();
   broken_machine_code_is_refused();
   what_cannot_be_is_told();
+  registers_and_frames_are_read();
   nvrtc_compiler_release(&compiler);
   return unit_end();
 }
