@@ -17,7 +17,7 @@
 #include "../base/mem.h"
 #include "../base/parts.h"
 #include "child.h"
-#include "image.h"
+#include "internal.h"
 #include "report.h"
 
 // The back end's side in the parent: compiles through kevin-cpucc, runs through
@@ -29,32 +29,7 @@
 // kernel has atomics whose outcome depends on the order: a kernel whose outputs
 // then differ has a race or reads shared memory that nothing wrote.
 
-struct kr_device {
-  struct kr_device_facts facts;
-  char *cpucc, *simt, *headers, *clang;
-  unsigned timeout_ms;
-};
-
-// Instantiations of a template are images of their own: shared memory, atomics and
-// all else that an image's head tells are an instantiation's.
-struct kr_module {
-  struct kr_module *next; // of the next instantiation, or NULL
-  struct kr_image image; // its head
-  int fd;                // the whole; -1 when it cannot run
-  char *unsupported;     // why it cannot, by name; NULL when it can
-  int64_t shared_limit;
-};
-
-enum { CPU_PASSES = 2 }; // threads forward, threads reversed
-
-struct kr_dataset {
-  const struct kr_instance *in;
-  int fd[CPU_PASSES];
-  struct kr_job *job[CPU_PASSES]; // the mapped job files
-  size_t bytes;                   // of each
-};
-
-enum { CPU_TIMEOUT_MS = 10000, CPU_COMPILE_MS = 40000 };
+enum { CPU_TIMEOUT_MS = 10000 };
 
 static bool cpu_exists(const char *path) { return !access(path, R_OK); }
 
@@ -110,184 +85,6 @@ static int cpu_open(const struct kr_backend_options *options, struct kr_device *
 
 static const struct kr_device_facts *cpu_facts(struct kr_device *dev) { return &dev->facts; }
 
-// --- compiling ---
-
-// A file in memory that holds `data`, its offset at the start, or -1.
-static int cpu_memory_file(const char *name, const void *data, size_t len)
-{
-  int fd = memfd_create(name, MFD_CLOEXEC);
-  const char *p = data;
-  while (fd >= 0 && len) {
-    ssize_t n = write(fd, p, len);
-    if (n < 0 && errno == EINTR)
-      continue;
-    if (n < 0) {
-      close(fd);
-      return -1;
-    }
-    p += n;
-    len -= (size_t)n;
-  }
-  if (fd >= 0)
-    lseek(fd, 0, SEEK_SET);
-  return fd;
-}
-
-// Of the contract's flags those that mean something here. Search paths do not:
-// nothing but our own headers can be included.
-//
-// Macros become lines above the unit, below the back end's own header: programs define
-// names as short as N and T, which are parameters of templates there.
-static void cpu_macro(char what, const char *text, struct kr_bytes *macros)
-{
-  const char *value = strchr(text, '=');
-  size_t name = value ? (size_t)(value - text) : strlen(text);
-  if (what == 'U')
-    kr_bytes_addf(macros, "#undef %s\n", text);
-  else
-    kr_bytes_addf(macros, "#define %.*s %.*s\n", (int)name, text,
-                  value ? (int)strcspn(value + 1, "\n") : 1, value ? value + 1 : "1");
-}
-
-static size_t cpu_flags(const struct kr_contract *c, char **argv, struct kr_bytes *macros)
-{
-  size_t n = 0;
-  for (size_t i = 0; i < c->n_flags; i++) {
-    const char *f = c->flags[i];
-    bool takes = !strcmp(f, "-D") || !strcmp(f, "-U");
-    if (takes && i + 1 < c->n_flags)
-      cpu_macro(f[1], c->flags[++i], macros);
-    else if (!takes && (!strncmp(f, "-D", 2) || !strncmp(f, "-U", 2)))
-      cpu_macro(f[1], f + 2, macros);
-    else if (!strncmp(f, "-std=", 5))
-      argv[n++] = kr_xstrdup(f);
-    else if (!strcmp(f, "-fmad=false") || !strcmp(f, "--fmad=false"))
-      argv[n++] = kr_xstrdup("--fmad=false");
-  }
-  return n;
-}
-
-// The sentence that says what is not there, out of the compiler's words.
-static char *cpu_not_yet(const char *log)
-{
-  const char *found = strstr(log, "is not there yet on the CPU back end");
-  if (!found)
-    return kr_xstrdup("the kernel needs something that is not there yet on the CPU back end");
-  const char *begin = found, *end = strchr(found, '\n');
-  while (begin > log && begin[-1] != '\n')
-    begin--;
-  size_t len = end ? (size_t)(end - begin) : strlen(begin);
-  char *line = kr_xstrndup(begin, len);
-  char *error = strstr(line, "error: ");
-  if (error) {
-    error += strlen("error: ");
-    memmove(line, error, strlen(error) + 1);
-  }
-  return line;
-}
-
-static void cpu_module_free(struct kr_device *dev, struct kr_module *m)
-{
-  (void)dev;
-  for (struct kr_module *next; m; m = next) {
-    next = m->next;
-    if (m->fd >= 0)
-      close(m->fd);
-    free(m->unsupported);
-    free(m);
-  }
-}
-
-static int cpu_compile_one(struct kr_device *dev, const struct kr_contract *c,
-                           const char *kernel, const char *text, size_t len,
-                           struct kr_module **out, struct kr_bytes *log, struct kr_err *err)
-{
-  struct kr_bytes unit, image, words;
-  kr_bytes_init(&unit, KR_BYTES_DEFAULT_MAX);
-  kr_bytes_init(&image, (size_t)520 << 20);
-  kr_bytes_init(&words, 1 << 20);
-  char **argv = kr_xcalloc(c->n_flags + 4, sizeof *argv);
-  argv[0] = kr_xstrdup("kevin-cpucc");
-  argv[1] = kr_xasprintf("--clang=%s", dev->clang);
-  argv[2] = kr_xasprintf("--include=%s", dev->headers);
-  cpu_flags(c, argv + 3, &unit);
-  int rc = -1, in = -1;
-  struct kr_module *m = NULL;
-  kr_bytes_adds(&unit, "#line 1 \"variant.cu\"\n");
-  kr_bytes_add(&unit, text, len);
-  kr_bytes_addf(&unit,
-                "\n\n#line 1 \"launch of the kernel\"\n"
-                "extern \"C\" void __kr_entry(void **__kr_args) { __kr_launch(%s, __kr_args); }\n",
-                kernel);
-  if (unit.toobig || (in = cpu_memory_file("unit", unit.data, unit.len)) < 0) {
-    kr_err_set(err, "the translation unit of `%s` is too large", c->kernel);
-    goto out;
-  }
-  struct child child = {.program = dev->cpucc, .argv = argv, .in = in, .out = &image,
-                        .log = &words, .fd3 = -1, .fd4 = -1, .timeout_ms = CPU_COMPILE_MS};
-  if (child_run(&child, err))
-    goto out;
-  kr_bytes_add(log, words.data, words.len);
-  int code = WIFEXITED(child.status) ? WEXITSTATUS(child.status) : -1;
-  kr_debug("compile", "kevin-cpucc: exit %d, %zu bytes", code, image.len);
-  if (child.late || code == -1) {
-    kr_bytes_addf(log, "error: the compiler %s\n", child.late ? "took too long" : "died");
-    rc = 1;
-  } else if (code == 1 || code == 2) {
-    rc = 1;
-  } else if (code == 3) {
-    m = kr_xcalloc(1, sizeof *m);
-    m->fd = -1;
-    m->unsupported = cpu_not_yet(words.data);
-    rc = 0;
-  } else if (code == 0 && !image.toobig && image.len >= KR_PAGE) {
-    m = kr_xcalloc(1, sizeof *m);
-    memcpy(&m->image, image.data, sizeof m->image);
-    m->shared_limit = c->shared_limit;
-    m->fd = cpu_memory_file("image", image.data, image.len);
-    rc = m->fd >= 0 && m->image.version == KR_IMAGE_VERSION ? 0 : -1;
-    if (rc)
-      kr_err_set(err, "%s is of another version", dev->cpucc);
-  } else {
-    kr_err_set(err, "%s", words.len ? words.data : "kevin-cpucc failed");
-    size_t n = strlen(err ? err->text : "");
-    while (err && n && err->text[n - 1] == '\n')
-      err->text[--n] = '\0';
-  }
-out:
-  if (rc) {
-    cpu_module_free(dev, m);
-    m = NULL;
-  }
-  *out = m;
-  if (in >= 0)
-    close(in);
-  for (size_t i = 0; argv[i]; i++)
-    free(argv[i]);
-  free(argv);
-  kr_bytes_release(&unit);
-  kr_bytes_release(&image);
-  kr_bytes_release(&words);
-  return rc;
-}
-
-static int cpu_compile(struct kr_device *dev, const struct kr_contract *c, const char *text,
-                       size_t len, struct kr_module **out, struct kr_bytes *log,
-                       struct kr_err *err)
-{
-  struct kr_module *first = NULL, **place = &first;
-  for (size_t i = 0; i < kr_contract_kernels(c); i++) {
-    int rc = cpu_compile_one(dev, c, kr_contract_kernel_name(c, i), text, len, place, log, err);
-    if (rc) {
-      cpu_module_free(dev, first);
-      return rc;
-    }
-    place = &(*place)->next;
-  }
-  *out = first;
-  return 0;
-}
-
 static struct kr_hash cpu_module_hash(struct kr_device *dev, const struct kr_module *m)
 {
   (void)dev;
@@ -303,7 +100,7 @@ static struct kr_hash cpu_module_hash(struct kr_device *dev, const struct kr_mod
   return kr_hasher_end(&all);
 }
 
-static struct kr_module *cpu_kernel_of(struct kr_module *m, const struct kr_instance *in)
+struct kr_module *cpu_kernel_of(struct kr_module *m, const struct kr_instance *in)
 {
   for (size_t i = kr_case_kernel(in->contract, in->case_index); i > 0 && m->next; i--)
     m = m->next;
@@ -330,7 +127,7 @@ static void cpu_dataset_free(struct kr_device *dev, struct kr_dataset *d)
   (void)dev;
   if (!d)
     return;
-  for (int i = 0; i < CPU_PASSES; i++) {
+  for (int i = 0; i < CPU_JOBS; i++) {
     if (d->job[i])
       munmap(d->job[i], d->bytes);
     if (d->fd[i] >= 0)
@@ -347,7 +144,8 @@ static int cpu_load(struct kr_device *dev, const struct kr_instance *in, struct 
                       KR_MAX_BUFFERS);
   struct kr_dataset *d = kr_xcalloc(1, sizeof *d);
   d->in = in;
-  d->fd[0] = d->fd[1] = -1;
+  for (int i = 0; i < CPU_JOBS; i++)
+    d->fd[i] = -1;
   d->bytes = cpu_pages(sizeof **d->job);
   for (size_t i = 0; i < in->n_buffers; i++)
     d->bytes += in->buffers[i].null ? 0 : cpu_pages(in->buffers[i].bytes);
@@ -356,7 +154,7 @@ static int cpu_load(struct kr_device *dev, const struct kr_instance *in, struct 
                d->bytes >> 20);
     goto failed;
   }
-  for (int i = 0; i < CPU_PASSES; i++) {
+  for (int i = 0; i < CPU_JOBS; i++) {
     d->fd[i] = memfd_create("job", MFD_CLOEXEC);
     if (d->fd[i] < 0 || ftruncate(d->fd[i], (off_t)d->bytes)) {
       kr_err_errno(err, "cannot make %zu MiB of memory for buffers", d->bytes >> 20);
@@ -399,12 +197,6 @@ static uint64_t cpu_offset(const struct kr_buffer *b, enum kr_placement placemen
   }
 }
 
-struct cpu_layout {
-  uint64_t data[KR_MAX_BUFFERS];   // address of the first element
-  unsigned char *here[KR_MAX_BUFFERS]; // its pages in this process
-  uint64_t offset[KR_MAX_BUFFERS]; // of the first element in its pages
-};
-
 // A buffer that the kernel reaches through pointers to const alone. One that is
 // written and put back is unchanged in the end, and wrong all the same: others
 // may read it meanwhile.
@@ -424,9 +216,10 @@ static bool cpu_is_const(const struct kr_instance *in, size_t buffer)
   return in->buffers[buffer].role == KR_IN;
 }
 
-// Everything a run starts from, written anew: nothing of an earlier run stays.
-static int cpu_prepare(struct kr_dataset *d, const struct kr_run_options *o, unsigned timeout_ms,
-                       int pass, struct cpu_layout *lay, struct kr_err *err)
+// Everything a run starts from, written anew: nothing of an earlier run stays. A
+// launch that is counted cannot write to its buffers' file, which is filled once.
+int cpu_prepare(struct kr_dataset *d, const struct kr_run_options *o, unsigned timeout_ms,
+                int pass, struct cpu_layout *lay, struct kr_err *err)
 {
   const struct kr_instance *in = d->in;
   const struct kr_contract *c = in->contract;
@@ -453,7 +246,10 @@ static int cpu_prepare(struct kr_dataset *d, const struct kr_run_options *o, uns
     lay->here[i] = (unsigned char *)job + file;
     lay->offset[i] = mapped ? cpu_offset(b, o->placement, mapped) : 0;
     lay->data[i] = at + lay->offset[i];
-    if (mapped) {
+    if (mapped && pass == CPU_COUNT_JOB) {
+      if (b->init && !d->filled)
+        memcpy(lay->here[i] + lay->offset[i], b->init, b->bytes);
+    } else if (mapped) {
       memset(lay->here[i], o->poison, lay->offset[i]);
       if (b->init)
         memcpy(lay->here[i] + lay->offset[i], b->init, b->bytes);
@@ -548,8 +344,8 @@ static void cpu_compare(const struct kr_dataset *d, const struct cpu_layout *lay
 }
 
 // What a GPU's driver would refuse.
-static bool cpu_launch_refused(const struct kr_module *m, const struct kr_launch *l,
-                               struct kr_run_result *r)
+bool cpu_launch_refused(const struct kr_module *m, const struct kr_launch *l,
+                        struct kr_run_result *r)
 {
   uint64_t threads = (uint64_t)l->block[0] * l->block[1] * l->block[2];
   uint64_t shared = (uint64_t)l->shared_bytes + m->image.static_shared_bytes;
@@ -698,4 +494,5 @@ const struct kr_backend kr_backend_cpu = {
     .dataset_free = cpu_dataset_free,
     .run = cpu_run,
     .time = NULL,
+    .count = cpu_count,
 };

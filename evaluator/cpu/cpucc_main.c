@@ -1,10 +1,12 @@
 // kevin-cpucc: compiles one translation unit of device code for the CPU.
 //
-//   kevin-cpucc --clang=PROGRAM --include=DIR [--fmad=false] [-DX] [-UX] [-std=S] <text >image
+//   kevin-cpucc --clang=PROGRAM --include=DIR [--fmad=false] [--trace] [-DX] [-UX] [-std=S]
+//               <text >image
 //
 // The text is somebody else's. clang turns it into bitcode in a process that
 // sees no file but our headers; the bitcode is vetted, lowered and only then
-// made into code (vet.h, link.h). What clang and the vetting have to say goes
+// made into code (vet.h, link.h). With --trace the code is made to tell what it
+// does (instrument.h), after it was vetted. What clang and the vetting have to say goes
 // to stderr. Exit: 0 an image is on stdout; 1 the text does not compile; 2 it
 // holds what may not run; 3 it needs something that is not there yet; 4 the
 // compiler itself could not be run.
@@ -35,6 +37,7 @@
 #include "../base/err.h"
 #include "../base/mem.h"
 #include "image.h"
+#include "instrument.h"
 #include "link.h"
 #include "vet.h"
 #include "wall.h"
@@ -56,7 +59,7 @@ struct cpucc {
   const char *clang, *include;
   char **flags; // vetted ones of the contract
   size_t n_flags;
-  bool contract_off;
+  bool contract_off, trace;
   const char *cpu;
   struct kr_bytes text, bitcode, log, image;
 };
@@ -207,23 +210,34 @@ static int cpucc_front(struct cpucc *c, struct kr_err *err)
       "-x", "c++", "-fdeclspec", "-nostdinc", "-nostdinc++", "-isystem", "/kr", "-isystem",
       "/kr/std", "-ivfsoverlay", "/dev/fd/3", "-include", "/kr/kr/cuda.h", "-c", "-emit-llvm",
       "-O2", "-w", "-fno-color-diagnostics", "-ferror-limit=20", "-fno-exceptions", "-fno-rtti",
-      "-fno-strict-aliasing", "-fwrapv", "-fno-finite-loops", "-fno-math-errno",
+      "-fno-strict-aliasing", "-fno-finite-loops", "-fno-math-errno",
       // No function that may hold a barrier is called in two places for one.
       "-fconvergent-functions",
       "-fno-strict-float-cast-overflow", "-fno-asynchronous-unwind-tables", "-fno-stack-protector",
       "-fstack-clash-protection", "-fcf-protection=none", "-ftemplate-depth=512",
       "-fconstexpr-steps=4194304", "-fbracket-depth=512",
+      "-fno-ident", "-target", "x86_64-linux-gnu"};
+  static const char *const plain[] = {
+      "-fwrapv",
       // A GPU traps on an access that is not aligned to its width, x86 does not.
-      "-fsanitize=alignment", "-fsanitize-trap=alignment", "-fno-ident", "-target",
-      "x86_64-linux-gnu"};
+      "-fsanitize=alignment", "-fsanitize-trap=alignment"};
+  // What is counted is to be what a GPU's compiler makes of the same text: no
+  // vectors, no calls of memset() for loops. Loops are unrolled there too.
+  static const char *const traced[] = {"-fno-vectorize", "-fno-slp-vectorize",
+                                       "-gline-tables-only", "-mllvm", "-disable-loop-idiom-all",
+                                       "-mllvm", "-unroll-max-count=4"};
+  const char *const *more = c->trace ? traced : plain;
+  size_t n_more = c->trace ? sizeof traced / sizeof *traced : sizeof plain / sizeof *plain;
   size_t n_fixed = sizeof fixed / sizeof *fixed;
-  char **argv = kr_xcalloc(n_fixed + c->n_flags + 12, sizeof *argv);
+  char **argv = kr_xcalloc(n_fixed + n_more + c->n_flags + 12, sizeof *argv);
   char *march = kr_xasprintf("-march=%s", c->cpu);
   size_t n = 0;
   argv[n++] = (char *)"clang";
   bool standard = false;
   for (size_t i = 0; i < n_fixed; i++)
     argv[n++] = (char *)fixed[i];
+  for (size_t i = 0; i < n_more; i++)
+    argv[n++] = (char *)more[i];
   for (size_t i = 0; i < c->n_flags; i++) {
     argv[n++] = c->flags[i];
     standard |= !strncmp(c->flags[i], "-std=", 5);
@@ -300,6 +314,8 @@ static int cpucc_back(struct cpucc *c, struct kr_err *err)
   LLVMTargetMachineRef tm = NULL;
   LLVMMemoryBufferRef object = NULL;
   struct kr_image image = {.magic = "kr-simt", .version = KR_IMAGE_VERSION};
+  struct kr_bytes tables;
+  kr_bytes_init(&tables, 64 << 20);
   int rc = CPUCC_BROKEN;
   LLVMBool unread = LLVMParseBitcodeInContext2(ctx, in, &m);
   LLVMDisposeMemoryBuffer(in);
@@ -316,7 +332,8 @@ static int cpucc_back(struct cpucc *c, struct kr_err *err)
   }
   tm = LLVMCreateTargetMachine(target, "x86_64-unknown-linux-gnu", c->cpu, "",
                                LLVMCodeGenLevelDefault, LLVMRelocPIC, LLVMCodeModelSmall);
-  if (vet_module(m, err) || vet_lower(m, tm, &image, err)) {
+  if (vet_module(m, err) || vet_lower(m, tm, &image, err) ||
+      (c->trace && instrument_module(m, tm, &tables, &image, err))) {
     rc = strstr(err->text, not_yet) ? CPUCC_NOT_YET : CPUCC_REFUSED;
     kr_err_prefix(err, "variant.cu: error");
     goto out;
@@ -343,9 +360,11 @@ static int cpucc_back(struct cpucc *c, struct kr_err *err)
     kr_bytes_add(&c->image, &image, sizeof image);
     kr_bytes_add(&c->image, padding, KR_PAGE - sizeof image);
     kr_bytes_add(&c->image, segments.data, segments.len);
+    kr_bytes_add(&c->image, tables.data, tables.len);
   }
   kr_bytes_release(&segments);
 out:
+  kr_bytes_release(&tables);
   if (object)
     LLVMDisposeMemoryBuffer(object);
   if (tm)
@@ -373,6 +392,8 @@ int main(int argc, char **argv)
       c.include = argv[i] + 10;
     } else if (!strcmp(argv[i], "--fmad=false")) {
       c.contract_off = true;
+    } else if (!strcmp(argv[i], "--trace")) {
+      c.trace = true;
     } else if (!strncmp(argv[i], "-D", 2) || !strncmp(argv[i], "-U", 2) ||
                !strncmp(argv[i], "-std=", 5)) {
       c.flags[c.n_flags++] = argv[i];

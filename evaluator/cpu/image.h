@@ -3,6 +3,8 @@
 
 #include <stdint.h>
 
+#include "../counters.h"
+
 // What the three programs of the CPU back end hand each other.
 //
 // kevin-cpucc turns a translation unit into an *image*: machine code laid out
@@ -19,6 +21,7 @@
 #define KR_IMAGE_BASE UINT64_C(0x100000000000)
 #define KR_STACKS_BASE UINT64_C(0x180000000000)
 #define KR_BUFFERS_BASE UINT64_C(0x200000000000)
+#define KR_TRACE_BASE UINT64_C(0x400000000000) // event rows of a traced image
 
 enum {
   KR_PAGE = 4096,
@@ -31,7 +34,7 @@ enum {
   KR_MAX_PARAM_BYTES = 64 << 10,
   KR_STATIC_SHARED_MAX = 48 << 10,
   KR_SHARED_MAX = 227 << 10,
-  KR_IMAGE_VERSION = 2
+  KR_IMAGE_VERSION = 3
 };
 #define KR_BUFFER_GUARD (UINT64_C(1) << 30)
 
@@ -39,11 +42,92 @@ enum {
 struct kr_simt_regs {
   uint32_t sreg[16];       // tid 0-2, ctaid 3-5, ntid 6-8, nctaid 9-11
   uint64_t dynamic_shared; // address of extern __shared__ arrays
+  // Of a traced image: where the thread's next row goes, and the last place
+  // where its rows may end.
+  uint64_t trace_at, trace_end;
 };
 
 enum kr_image_flags {
   KR_IMAGE_FIBERS = 1,    // threads may wait for each other
   KR_IMAGE_UNORDERED = 2, // atomics whose outcome depends on the order of threads
+  KR_IMAGE_TRACED = 4     // a struct kr_trace_head follows the segments
+};
+
+// --- what a traced image tells ---
+//
+// A traced image is compiled from the same text with other options and then
+// instrumented (instrument.c). Its code is cut into *segments*, straight pieces
+// that are executed whole. A segment appends rows to the thread's trace: row 0
+// holds its number from bit 48 on and below that the address of its first
+// access, the following rows one address each. Rows of the 32 lanes of a warp
+// lie side by side, so that lane l's row r is word 32 r + l of the warp's trace.
+
+enum {
+  KR_TRACE_ROWS = 96,        // of a warp, until they are merged
+  KR_TRACE_SEGMENT_ROWS = 32, // at most of one segment
+  KR_TRACE_LANE_BYTES = 8,
+  KR_TRACE_ROW_BYTES = 32 * KR_TRACE_LANE_BYTES,
+  KR_TRACE_WARP_BYTES = KR_TRACE_ROWS * KR_TRACE_ROW_BYTES,
+  KR_TRACE_MAX_SEGMENTS = 65535,
+  KR_TRACE_ID_SHIFT = 48
+};
+
+enum kr_trace_kind { KR_TRACE_LOAD, KR_TRACE_STORE, KR_TRACE_ATOMIC, KR_TRACE_N_KINDS };
+
+struct kr_trace_access {
+  uint8_t kind, bytes;
+  uint8_t constant; // of a __constant__ variable, or one that nothing writes
+  uint8_t unused;
+  uint32_t line;
+};
+
+struct kr_trace_segment {
+  uint32_t first_access, n_accesses;
+  uint16_t inst[KR_N_INST]; // of the accesses only those without a row: registers that live in memory
+  uint16_t total;           // all instructions, accesses among them
+  uint16_t chain_global, chain_shared; // loads that wait for each other, along the longest way
+  uint16_t local_bytes;     // of a lane
+  uint32_t line;
+};
+
+struct kr_trace_head {
+  uint32_t n_segments, n_accesses; // tables in this order; segment 0 is none
+};
+
+// --- what a traced run tells ---
+
+// One direction of global memory, summed over the requests of the counted blocks.
+struct kr_trace_traffic {
+  uint64_t requests, lanes, bytes, sectors, wavefronts, missed, partial, rows;
+};
+
+struct kr_trace_sums {
+  uint64_t blocks, warps;
+  uint64_t inst[KR_N_INST], total, lane_inst, divergent;
+  struct kr_trace_traffic traffic[KR_TRACE_N_KINDS];
+  uint64_t shared_wavefronts, shared_ideal, shared_atomic_passes, atomic_passes;
+  uint64_t local_bytes, chain_global, chain_shared;
+};
+
+// The distinct sectors of one buffer that blocks touch in one way. A block is
+// compared with its neighbours in x, y and z: what they share tells how the
+// touched part grows with the number of blocks.
+struct kr_trace_reach {
+  uint64_t sectors;    // distinct within each counted block, summed
+  uint64_t blocks;     // that touch it
+  uint64_t all;        // distinct in all counted blocks together
+  uint64_t pair[3];    // sectors of those neighbours that were counted
+  uint64_t shared[3];  // of these, the ones that the block itself touches too
+};
+
+enum { KR_TRACE_N_REACH = 2 }; // loads; stores and atomics
+
+struct kr_trace_result {
+  struct kr_trace_sums edge, inner; // the first and the last block; those between
+  struct kr_trace_reach reach[KR_MAX_BUFFERS + 1][KR_TRACE_N_REACH]; // last: variables of the image
+  uint64_t longest_warp;      // instructions
+  uint64_t hottest_atomic, hottest_blocks; // most atomics at one address, and how many blocks they are of
+  uint64_t events;
 };
 
 // Functions the runtime offers, by index into imports.def.
@@ -85,7 +169,8 @@ enum kr_fault {
   KR_FAULT_DEADLOCK,   // counts
   KR_FAULT_DIVERGED,   // threads meet at different barriers; detail: KR_WAIT_*
   KR_FAULT_SHARED_END,  // wrote between the end of a variable and its guard; detail: its index
-  KR_FAULT_NOT_IN_MASK  // a lane calls a warp function whose mask leaves it out
+  KR_FAULT_NOT_IN_MASK, // a lane calls a warp function whose mask leaves it out
+  KR_FAULT_NOT_ITS_OWN  // an access of a traced run to memory of the runtime; address
 };
 
 enum kr_wait { KR_WAIT_BARRIER, KR_WAIT_SYNCWARP, KR_WAIT_SHUFFLE, KR_WAIT_VOTE, KR_WAIT_MATCH,
@@ -109,6 +194,10 @@ struct kr_job {
   uint32_t n_params, n_buffers;
   uint64_t file_bytes;
   uint32_t param_at[1024]; // offsets into `params`
+  // Of a traced image: the work after which no further block is begun, the most
+  // blocks, and the L1 a block has.
+  uint64_t trace_events, trace_blocks, trace_l1_bytes;
+  uint32_t private_buffers, races; // buffers are mapped privately: the file keeps its contents
   uint8_t params[KR_MAX_PARAM_BYTES];
   struct kr_job_buffer buffers[KR_MAX_BUFFERS];
   // From kevin-simt. What a kernel writes here by itself buys it nothing: its
@@ -120,6 +209,7 @@ struct kr_job {
   uint32_t thread[3], at_block[3];
   uint32_t waiting_block, waiting_warp, exited, threads, mask;
   uint64_t switches, blocks_done;
+  struct kr_trace_result trace;
 };
 
 #endif

@@ -169,6 +169,10 @@ static void report_fault(const struct kr_job *job, const struct kr_image *image,
     report_set(r, KR_RUN_FAULT, "%s calls %s with mask 0x%08x, which leaves it out", who,
                report_wait(job->detail), job->mask);
     return;
+  case KR_FAULT_NOT_ITS_OWN:
+    report_set(r, KR_RUN_FAULT, "the kernel uses memory that is not its own, at 0x%llx (seen at %s)",
+               (unsigned long long)job->address, who);
+    return;
   default:
     report_set(r, KR_RUN_FAULT, "trap in %s", who);
     return;

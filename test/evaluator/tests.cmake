@@ -8,7 +8,7 @@ if(TARGET kevin-cuda)
   endforeach()
 endif()
 if(TARGET kevin-cpu)
-  foreach(name cpu_simt cpu_faults cpu_sandbox cpu_corpus)
+  foreach(name cpu_simt cpu_faults cpu_sandbox cpu_corpus cpu_count)
     kr_unit(evaluator ${name} kevin-cpu kevin-evaluator)
   endforeach()
   # The wall is a part of kevin-cpucc, and in no library.

@@ -50,7 +50,9 @@ static void simt_map_image(void)
   SETUP(image != MAP_FAILED);
   SETUP(!memcmp(image->magic, "kr-simt", 8) && image->version == KR_IMAGE_VERSION);
   uint64_t bytes = image->text_bytes + image->ro_bytes + image->rw_bytes;
-  SETUP((uint64_t)st.st_size == KR_PAGE + bytes && bytes % KR_PAGE == 0);
+  bool traced = image->flags & KR_IMAGE_TRACED;
+  SETUP(bytes % KR_PAGE == 0 && (uint64_t)st.st_size >= KR_PAGE + bytes);
+  SETUP(traced || (uint64_t)st.st_size == KR_PAGE + bytes);
   unsigned char *base = simt_map(KR_IMAGE_BASE, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE,
                                  SIMT_IMAGE_FD, KR_PAGE);
   uint64_t *got = (uint64_t *)image->got;
@@ -59,6 +61,14 @@ static void simt_map_image(void)
   SETUP(!mprotect(base, image->text_bytes, PROT_READ | PROT_EXEC));
   SETUP(!mprotect(base + image->text_bytes, image->ro_bytes, PROT_READ));
   simt_image = image;
+  if (traced) {
+    uint64_t tables = (uint64_t)st.st_size - KR_PAGE - bytes;
+    SETUP(tables >= sizeof(struct kr_trace_head));
+    void *p = mmap(NULL, tables, PROT_READ, MAP_PRIVATE, SIMT_IMAGE_FD, (off_t)(KR_PAGE + bytes));
+    SETUP(p != MAP_FAILED);
+    SETUP(!simt_trace_setup(p, tables));
+    SETUP(!sample_setup());
+  }
 }
 
 // Shared memory: pages for each variable, and nothing mapped between them.
@@ -97,8 +107,8 @@ int main(void)
   for (uint32_t i = 0; i < simt_job->n_buffers; i++) {
     const struct kr_job_buffer *b = &simt_job->buffers[i];
     if (b->bytes)
-      simt_map(b->address, b->bytes, b->readonly ? PROT_READ : PROT_READ | PROT_WRITE, MAP_SHARED,
-               SIMT_JOB_FD, b->offset);
+      simt_map(b->address, b->bytes, b->readonly ? PROT_READ : PROT_READ | PROT_WRITE,
+               simt_job->private_buffers ? MAP_PRIVATE : MAP_SHARED, SIMT_JOB_FD, b->offset);
   }
   // A copy, so that the arguments are the same for every thread whatever one writes.
   static unsigned char params[KR_MAX_PARAM_BYTES] __attribute__((aligned(KR_PAGE)));

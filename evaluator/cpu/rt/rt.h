@@ -39,6 +39,49 @@ void simt_run(void);
 // Address of a function of imports.def.
 uint64_t simt_import(enum kr_import which);
 
+// Runs one block, the nth of the grid.
+void simt_run_block(uint64_t n);
+
+// --- trace.c ---
+
+// Whether the image tells what it does.
+extern bool simt_traced;
+// Memory for rows and tallies. `tables` is a struct kr_trace_head and what follows
+// it, of `bytes`. Returns 0, or -1 with errno.
+int simt_trace_setup(const void *tables, uint64_t bytes);
+// Where the rows of a thread start, and where its room for another segment ends.
+uint64_t simt_trace_start(int thread);
+uint64_t simt_trace_last(int thread);
+// No thread of a warp can go on: its lanes' rows, from where each starts to `at`, become
+// instructions of the warp. What stays, because a lane of `full` comes next and has not told
+// what, is moved to the start. Returns those of `full` that have room again.
+uint32_t simt_trace_merge(int warp, uint32_t full, uint64_t at[32]);
+void simt_trace_block_begin(void);
+void simt_trace_block_end(int n_warps);
+// Adds what was counted since the last call to `sums`.
+void simt_trace_fold(struct kr_trace_sums *sums);
+uint64_t simt_trace_events(void); // lanes' rows so far: the work done
+
+// --- request.c ---
+
+// What an access of a warp asks of memory.
+int request_setup(const struct kr_trace_access *accesses, uint32_t n);
+// `words` holds an address a lane below KR_TRACE_ID_SHIFT, for the lanes of `mask`;
+// all words of these lanes are equal above it.
+void request_add(uint32_t access, uint32_t mask, const uint64_t *words);
+void request_fold(struct kr_trace_sums *sums);
+void request_block_begin(void);
+// `neighbour`: 0 to 2, of the block that `base` was last said of; -1 of none.
+void request_block_end(bool base, int neighbour);
+void request_end(void); // figures that are no sums, into the job
+
+// --- sample.c ---
+
+// Memory for it. Returns 0, or -1 with errno.
+int sample_setup(void);
+// Runs and counts blocks, as many as the job allows.
+void sample_run(void);
+
 void simt_switch(void **save_sp, void *load_sp);
 
 #endif

@@ -24,6 +24,7 @@
 struct lane {
   void *sp;
   uint32_t x, y, z;
+  uint64_t trace_at; // where its rows end
   // What it waits for.
   enum kr_wait wait;
   uint32_t mask;
@@ -33,7 +34,7 @@ struct lane {
 };
 
 struct warp {
-  uint32_t alive, ready, at_barrier, at_warp, at_active;
+  uint32_t alive, ready, at_barrier, at_warp, at_active, at_full;
   int last; // the lane that ran last
 };
 
@@ -90,17 +91,43 @@ static inline void set_ready(int w, uint32_t lanes)
     s.ready_warps |= 1u << w;
 }
 
+// None of a warp's threads can go on: what they did becomes what the warp did.
+static void merge_traces(int w)
+{
+  struct lane *lanes = &s.lanes[w * 32];
+  uint64_t at[32];
+  int n = s.n_threads - w * 32 < 32 ? s.n_threads - w * 32 : 32;
+  for (int l = 0; l < 32; l++)
+    at[l] = l < n ? lanes[l].trace_at : simt_trace_start(w * 32 + l);
+  uint32_t room = simt_trace_merge(w, s.warps[w].at_full, at);
+  for (int l = 0; l < n; l++)
+    lanes[l].trace_at = at[l];
+  s.warps[w].at_full &= ~room;
+  if (room)
+    set_ready(w, room);
+}
+
+// The running thread waits.
 static inline void set_waiting(int t)
 {
   struct warp *w = &s.warps[t / 32];
   w->ready &= ~(1u << (t % 32));
-  if (!w->ready)
+  if (simt_traced)
+    s.lanes[t].trace_at = SIMT_REGS->trace_at;
+  if (!w->ready) {
     s.ready_warps &= ~(1u << (t / 32));
+    if (simt_traced)
+      merge_traces(t / 32);
+  }
 }
 
 static inline void become(int t)
 {
   s.current = t;
+  if (simt_traced) {
+    SIMT_REGS->trace_at = s.lanes[t].trace_at;
+    SIMT_REGS->trace_end = simt_trace_last(t);
+  }
   s.warps[t / 32].last = t % 32;
   const struct lane *l = &s.lanes[t];
   SIMT_REGS->sreg[0] = l->x;
@@ -110,8 +137,11 @@ static inline void become(int t)
 
 static void go(int t)
 {
-  if (t == s.current)
+  if (t == s.current) {
+    if (simt_traced)
+      become(t); // its rows may have been merged
     return;
+  }
   struct lane *from = &s.lanes[s.current];
   become(t);
   simt_job->switches++;
@@ -399,8 +429,19 @@ static void resolve_active(void)
 
 static void __kr_spin(void)
 {
+  if (simt_traced)
+    s.lanes[s.current].trace_at = SIMT_REGS->trace_at;
   if (simt_image->flags & KR_IMAGE_FIBERS)
     go(pick(true));
+}
+
+// No room in the running thread's trace for what comes next.
+static void __kr_trace_full(void)
+{
+  int t = s.current;
+  s.warps[t / 32].at_full |= 1u << (t % 32);
+  set_waiting(t);
+  go(pick(true));
 }
 
 static _Noreturn void __kr_trap(int why)
@@ -474,8 +515,10 @@ static void run_block(void)
     s.warps[w] = (struct warp){.alive = all, .last = s.reversed ? 0 : 31};
     set_ready(w, all);
   }
-  for (int t = 0; t < s.n_threads; t++)
+  for (int t = 0; t < s.n_threads; t++) {
     start_fiber(t);
+    s.lanes[t].trace_at = simt_trace_start(t);
+  }
   s.current = s.reversed ? 0 : s.n_threads - 1;
   int first = s.reversed ? s.n_threads - 1 : 0;
   become(first);
@@ -550,6 +593,21 @@ static void shared_check(void)
   }
 }
 
+void simt_run_block(uint64_t n)
+{
+  const uint32_t *grid = simt_job->grid;
+  uint32_t *sreg = SIMT_REGS->sreg;
+  sreg[3] = (uint32_t)(n % grid[0]);
+  sreg[4] = (uint32_t)(n / grid[0] % grid[1]);
+  sreg[5] = (uint32_t)(n / grid[0] / grid[1]);
+  shared_noise(n);
+  if (simt_image->flags & KR_IMAGE_FIBERS)
+    run_block();
+  else
+    run_loop();
+  shared_check();
+}
+
 void simt_run(void)
 {
   const uint32_t *grid = simt_job->grid, *block = simt_job->block;
@@ -567,19 +625,13 @@ void simt_run(void)
     sreg[6 + i] = block[i];
     sreg[9 + i] = grid[i];
   }
-  bool fibers = simt_image->flags & KR_IMAGE_FIBERS;
+  if (simt_traced) {
+    sample_run();
+    return;
+  }
   uint64_t n_blocks = (uint64_t)grid[0] * grid[1] * grid[2];
   for (uint64_t i = 0; i < n_blocks; i++) {
-    uint64_t n = s.reversed ? n_blocks - 1 - i : i;
-    sreg[3] = (uint32_t)(n % grid[0]);
-    sreg[4] = (uint32_t)(n / grid[0] % grid[1]);
-    sreg[5] = (uint32_t)(n / grid[0] / grid[1]);
-    shared_noise(n);
-    if (fibers)
-      run_block();
-    else
-      run_loop();
-    shared_check();
+    simt_run_block(s.reversed ? n_blocks - 1 - i : i);
     simt_job->blocks_done = i + 1;
   }
 }
