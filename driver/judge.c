@@ -26,18 +26,11 @@ static uint64_t judge_seed(uint64_t seed, uint64_t a, uint64_t b)
   return z ^ (z >> 31);
 }
 
-// Whether this evaluator says anything of time: measured, or modelled from counters.
-static bool judge_tells_time(const struct judge_setup *setup)
-{
-  const struct kr_backend *b = kr_backend_find(setup->worker.backend);
-  return setup->can_time || (b && b->count);
-}
-
 int judge_open(struct judge **out, const struct judge_setup *setup, struct kr_err *err)
 {
   struct judge *j = kr_xcalloc(1, sizeof *j);
   j->setup = *setup;
-  j->until = judge_tells_time(setup) ? KR_STAGE_TIME : KR_STAGE_CHECK;
+  j->until = KR_STAGE_TIME;
   j->worker = kr_worker_new(&j->setup.worker, setup->contract, judge_seed(setup->seed, 0, 0));
   if (kr_worker_open(j->worker, &j->reference, err)) {
     judge_close(j);
@@ -65,10 +58,7 @@ const struct kr_reference *judge_reference(const struct judge *j)
 
 void judge_until(struct judge *j, enum kr_stage until)
 {
-  if (until < KR_STAGE_TIME || !judge_tells_time(&j->setup))
-    j->until = KR_STAGE_CHECK;
-  else
-    j->until = KR_STAGE_TIME;
+  j->until = until < KR_STAGE_TIME ? KR_STAGE_CHECK : KR_STAGE_TIME;
 }
 
 // A screen's refusals as a verdict: all of them told, each with its line.

@@ -16,7 +16,6 @@ struct judge_setup {
   struct kr_parser *parser;
   struct kr_parse_request request; // flags and folder of that file
   struct kr_worker_options worker;
-  bool can_time; // of the back end
   uint64_t seed; // all judgements are drawn from it
 };
 
@@ -26,9 +25,9 @@ struct judge;
 // Returns 0, or -1 with a sentence about the original or the environment.
 int judge_open(struct judge **out, const struct judge_setup *setup, struct kr_err *err);
 void judge_close(struct judge *j);
-// How far judge_candidate() goes from now on: CHECK, or TIME, which it goes to
-// from the start where the evaluator can time or count (its verdicts are then
-// modelled).
+// How far judge_candidate() goes from now on: CHECK, or TIME, as from the start. An
+// evaluator that cannot time goes on to count (its verdicts are then modelled); one
+// that can do neither ends at CHECK by itself.
 void judge_until(struct judge *j, enum kr_stage until);
 const struct kr_reference *judge_reference(const struct judge *j);
 

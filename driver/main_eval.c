@@ -144,7 +144,6 @@ static int session_judge(struct session *s, struct kr_err *err)
                               .parser = s->parser,
                               .request = session_request(s),
                               .worker = s->worker,
-                              .can_time = s->can_time,
                               .seed = s->seed};
   return judge_open(&s->judge, &setup, err);
 }

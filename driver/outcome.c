@@ -108,9 +108,10 @@ void outcome_line(const struct outcome *out, bool written, struct kr_bytes *b)
     if (v->modelled) {
       kr_bytes_adds(b, "checked and modelled, not timed: ");
       outcome_figures(out, b);
-      kr_bytes_adds(b, "; nothing is written");
+      kr_bytes_addf(b, "; nothing is written%s%s", out->why ? ": " : "", out->why ? out->why : "");
     } else {
-      kr_bytes_adds(b, "checked, not timed, so nothing is written");
+      kr_bytes_addf(b, "checked, not timed, so nothing is written%s%s", out->why ? ": " : "",
+                    out->why ? out->why : "");
     }
     break;
   case OUTCOME_REFUSED:

@@ -21,7 +21,7 @@ enum outcome_state {
 struct outcome {
   const struct task *task;
   enum outcome_state state;
-  char *why; // a sentence for REFUSED, FAILED, KEPT, may be there for OPEN; owned
+  char *why; // a sentence for REFUSED, FAILED, KEPT, may be there for OPEN and CHECKED; owned
   struct refine_result refined;
   bool have_refined;
   size_t winner;             // index into refined.turns; SIZE_MAX: none

@@ -418,7 +418,11 @@ static int run_decide_modelled(const struct run *r, struct outcome *out, struct 
     n++;
   }
   if (!rc && out->winner != SIZE_MAX) {
-    out->state = run_writes(r) ? OUTCOME_REWRITTEN : OUTCOME_CHECKED;
+    // What is not known to be no slower in every case is not written.
+    bool all = out->decided.n_times == out->task->contract.n_cases;
+    out->state = run_writes(r) && all ? OUTCOME_REWRITTEN : OUTCOME_CHECKED;
+    if (!all)
+      outcome_fail(out, OUTCOME_CHECKED, judge_reference(j)->model_why);
   } else if (!rc) {
     rc = blame_machine(res, verdicts, n, err);
     if (!rc)
@@ -442,7 +446,7 @@ static int run_decide_unmeasured(const struct run *r, struct outcome *out, struc
     if (res->turns[i].verdict.status == KR_STATUS_OK && !res->turns[i].verdict.modelled)
       out->winner = i;
   if (out->state == OUTCOME_KEPT && out->winner != SIZE_MAX)
-    outcome_fail(out, OUTCOME_CHECKED, NULL);
+    outcome_fail(out, OUTCOME_CHECKED, judge_reference(j)->model_why);
   return 0;
 }
 
@@ -464,7 +468,6 @@ static void run_kernel(struct run *r, struct outcome *out)
                   .project_dir = t->in->root,
                   .arch = o->arch},
       .worker = r->worker,
-      .can_time = r->can_time,
       .seed = r->seed};
   if (r->refused.text[0]) {
     outcome_fail(out, OUTCOME_FAILED, r->refused.text);

@@ -26,13 +26,14 @@ The script is a JSON object; everything may be left out:
                               whose times `cpu` models; without it, or in a rule with
                               "modelled": null, it counts nothing and has no times.
                               "validated" (true) says whether that model was held against it
+  "model_why": "a sentence"   why not all of the original could be counted
 
 A RULE is {"match": "text", "status": "ok", "speedup": 2.0, ...}; "takes_ms" delays a
 judgement. Without "match" it
 fits everything. "stage" (how far it was asked to go; for confirm: check), "log", "told", "max_rel_err", "exact"
 go into the verdict as they are; "base_us" (100) and "speedup" (2.0) make the times
 of every case of the contract; those of a model have a band of 15 % or "band", and
-"bound": ["L1", "DRAM"], and a judgement that is "thorough" takes the first rule of
+"bound": ["L1", "DRAM"], "cases": N has times for the first N alone, and a judgement that is "thorough" takes the first rule of
 "thorough" instead, if there are any. With "shares": [1.9, 2.0, ...] share N (counted over
 all shares of this rule's kernel) has that speed-up. "interrupt": true sends SIGINT to
 the driver first, "kill": true SIGKILL to the driver, "exit": N ends the worker;
@@ -136,7 +137,7 @@ class Worker:
             v["times"] = [dict({"label": c["label"], "base_us": base, "cand_us": base / speedup,
                                 "ratio": speedup, "lo": lo, "hi": hi, "n": 0 if gpu else 20},
                                **({"base_bound": bound[0], "cand_bound": bound[1]} if gpu else {}))
-                          for c in self.contract["cases"]]
+                          for c in self.contract["cases"][:rule.get("cases")]]
             if gpu:
                 v.update(modelled=True, model_validated=self.script.get("validated", True), model_gpu=gpu)
         return v
@@ -161,7 +162,7 @@ class Worker:
             return {"ok": True, "lost": False, "reference": {
                 "device": self.facts, "resources": RESOURCES, "deterministic": True, "exact_ends": True,
                 "exact_starts": True, "integer_exact": False, "probes": [], "n_cases": n,
-                "case_us": [100.0] * n, "case_bytes": [1e6] * n}}
+                "case_us": [100.0] * n, "case_bytes": [1e6] * n, "model_why": self.script.get("model_why")}}
         code = m["candidate"]["code"]
         kernel = self.contract["kernel"]
         thorough = op == "judge" and m["options"]["thorough"]
