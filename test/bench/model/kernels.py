@@ -121,7 +121,7 @@ class Session:
     """One kevin-eval with a kernel's contract. Requests go one at a time; one that is
     not answered in `limit` seconds ends it."""
 
-    def __init__(self, kernel, evaluator, programs, extra=(), limit=120):
+    def __init__(self, kernel, evaluator, programs, extra=(), limit=600):
         self.kernel = kernel
         self.contract = contract(kernel, programs)
         self.limit = limit
@@ -190,7 +190,7 @@ def refusal(answer):
 
 def rows(kernel, c, answers):
     """Lines of what was timed, the original first, and sentences of what was not."""
-    bad, out = [], []
+    bad, out, original = [], [], {}
     size = case_bytes(c)
     for variant, a in answers:
         why = refusal(a)
@@ -202,9 +202,12 @@ def rows(kernel, c, answers):
         t = a["verdict"]["times"][0]
         out.append({"set": kernel.set, "family": kernel.family, "kernel": kernel.name, "variant": variant,
                     "case": t["label"], "us": t["cand_us"], "base_us": t["base_us"], "bytes": size})
+        if a["verdict"].get("modelled"):
+            out[-1].update(bound=t["cand_bound"], model=t["cand_model"])
+            original = {"bound": t["base_bound"], "model": t["base_model"]}
     if out:
         base = sorted(r["base_us"] for r in out)[len(out) // 2]
-        out.insert(0, dict(out[0], variant="original", us=base, base_us=base))
+        out.insert(0, dict(out[0], variant="original", us=base, base_us=base, **original))
     return out, bad
 
 

@@ -1,10 +1,12 @@
 #!/usr/bin/env python3
 """Models the kernels of fit/ and heldout/ on the CPU, as measure.py times them on a GPU.
 
-  model.py [--bin=DIR] [--set=fit|heldout] [--only=REGEX] [--jobs=N] -o modelled.jsonl
+  model.py [--bin=DIR] [--set=fit|heldout] [--only=REGEX] [--jobs=N] [--gpu=NAME] -o modelled.jsonl
 
-Writes measure.py's lines with `modelled_us` and `bound` (the term that limits) in the
-place of us and base_us. Exits 1 when a kernel has no modelled time; the rest is written.
+Writes measure.py's lines with, in the place of us and base_us, `modelled_us`, `bound`
+(the term that limits) and `model` (what was counted, and each term). NAME is the GPU
+that kevin-eval models, of those that it knows. Exits 1 when a kernel has no modelled
+time; the rest is written.
 """
 import sys
 
@@ -13,11 +15,19 @@ import measure
 
 
 def main():
-    args = measure.options(__doc__).parse_args()
+    ap = measure.options(__doc__)
+    ap.add_argument("--gpu", default="NVIDIA H200")
+    args = ap.parse_args()
     folder = measure.programs(args.bin)
     todo = kernels.find(args.set or kernels.SETS, args.only)
+    if not todo:
+        sys.exit("model.py: no such kernel")
     progress, lines = kernels.Progress(len(todo)), {}
-    for k, result, why in kernels.each(todo, lambda k: kernels.ask(k, "cpu", folder), args.jobs):
+
+    def work(k):
+        return kernels.ask(k, "cpu", folder, "time", ["--gpu=" + args.gpu])
+
+    for k, result, why in kernels.each(todo, work, args.jobs):
         bad = [why] if why else []
         if result:
             lines[k], bad = kernels.rows(k, *result)
