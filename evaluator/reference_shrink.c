@@ -69,7 +69,7 @@ static double shrink_try(struct kr_evaluator *e, size_t case_index, const struct
   struct kr_dataset *data = NULL;
   struct trial t = {0};
   static const enum kr_placement place[2] = {KR_PLACE_ALIGN, KR_PLACE_ALIGN};
-  double ms = -1;
+  double ms = -1, start;
   if (instance_plan(&in, e->c, case_index, o, n, err))
     return -1;
   size_t bytes = kr_instance_bytes(&in);
@@ -78,27 +78,19 @@ static double shrink_try(struct kr_evaluator *e, size_t case_index, const struct
     return INFINITY;
   if (kr_instance_make(&in, e->c, case_index, e->seed, KR_DIST_NORMAL, o, n, err))
     return -1;
-  bool loaded = !e->backend->load(e->dev, &in, &data, err);
-  // The best of three when the first is long: on a busy machine a launch can wait
-  // longer for a processor than it runs.
-  for (int i = 0; loaded && i < 3; i++) {
-    if (i && (ms <= SHRINK_MS || ms > 10 * SHRINK_MS))
-      break;
-    double start = kr_now_ms();
-    t = (struct trial){0};
-    bool ran = !trial_run(&t, &e->d, e->original, data, &in, &e->c->geometry, place, 1, err);
-    if (ran && t.status == KR_STATUS_OK) {
-      double took = t.cpu_ms > 0 ? t.cpu_ms : t.wall_ms > 0 ? t.wall_ms : kr_now_ms() - start;
-      ms = i ? fmin(ms, took) : took;
-    } else if (ran && t.status == KR_STATUS_TIMEOUT) {
-      ms = INFINITY;
-    } else if (ran) {
-      kr_err_set(err, "%s", t.text);
-    }
-    trial_release(&t);
-    if (!ran || t.status != KR_STATUS_OK)
-      break;
-  }
+  if (e->backend->load(e->dev, &in, &data, err))
+    goto out;
+  start = kr_now_ms();
+  if (trial_run(&t, &e->d, e->original, data, &in, &e->c->geometry, place, 1, err))
+    goto out;
+  if (t.status == KR_STATUS_OK)
+    ms = t.cpu_ms > 0 ? t.cpu_ms : t.wall_ms > 0 ? t.wall_ms : kr_now_ms() - start;
+  else if (t.status == KR_STATUS_TIMEOUT)
+    ms = INFINITY;
+  else
+    kr_err_set(err, "%s", t.text);
+out:
+  trial_release(&t);
   if (data)
     e->backend->dataset_free(e->dev, data);
   kr_instance_release(&in);
