@@ -50,7 +50,8 @@ config.environment.update(
     ASAN_OPTIONS="abort_on_error=1:detect_leaks=1",
     UBSAN_OPTIONS="abort_on_error=1:print_stacktrace=1",
 )
-for name in ("LD_LIBRARY_PATH", "CUDA_PATH", "CUDA_HOME", "TERM"):
+# KR_FIGURES: where test/evidence/evidence.py writes what it measured.
+for name in ("LD_LIBRARY_PATH", "CUDA_PATH", "CUDA_HOME", "TERM", "KR_FIGURES"):
     if name in os.environ:
         config.environment[name] = os.environ[name]
 
