@@ -24,12 +24,15 @@ double compare_rtol_most(enum kr_kind kind)
          : kind == KR_BF16 ? 4e-2 : 0;
 }
 
-static int tolerance_of(const struct compare_input *q, const struct kr_section *section,
-                        enum kr_kind kind, struct tolerance *t, struct kr_err *err)
+static int tolerance_of(const struct compare_input *q, size_t buffer, size_t l,
+                        struct tolerance *t, struct kr_err *err)
 {
   const struct kr_instance *in = q->in;
+  const struct kr_section *section = &in->contract->sections[in->buffers[buffer].section];
+  enum kr_kind kind = in->buffers[buffer].type->leaves[l].kind;
   *t = (struct tolerance){!kr_kind_is_float(kind) || section->compare == KR_CMP_EXACT,
-                          q->unusual ? compare_rtol_most(kind) : compare_rtol(kind), -1};
+                          q->raised ? fmax(compare_rtol(kind), q->raised[buffer][l])
+                                    : compare_rtol(kind), -1};
   if (t->exact || section->compare != KR_CMP_TOL)
     return 0;
   struct scope s = {.contract = in->contract,
@@ -281,11 +284,10 @@ int compare_runs(const struct compare_input *q, struct compare_result *out, stru
     if (ref_equal && !memcmp(q->ref[0][i], q->got[0][i], b->bytes) &&
         !memcmp(q->ref[0][i], q->got[1][i], b->bytes))
       continue;
-    const struct kr_section *section = &q->in->contract->sections[b->section];
     for (size_t l = 0; l < b->type->n_leaves; l++) {
       const struct kr_leaf *leaf = &b->type->leaves[l];
       struct tolerance t;
-      if (tolerance_of(q, section, leaf->kind, &t, err))
+      if (tolerance_of(q, i, l, &t, err))
         return -1;
       struct column c = {.stride = b->type->size,
                          .size = kr_kind_size(leaf->kind),

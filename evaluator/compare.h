@@ -12,9 +12,9 @@
 // padding is nothing). rtol is 1e-12, 1e-5, 2e-3, 1.6e-2 for double, float,
 // half, bfloat16. compare(tol(rtol)) puts its own rtol there; tol(rtol, atol)
 // asks |c - r| <= atol + rtol * |r|. Integers and compare(exact) are exact.
-// On inputs of unusual magnitude, where sums cancel and the original's own
-// rounding can pass its rtol without an oracle to say so, the default rtol is the
-// most that it could be raised to: 1e-9, 1e-4, 1e-2, 4e-2.
+// The default rtol of an output is raised by need alone: where the original is
+// known to be off itself (oracle.h), to twice that, at most to 1e-9, 1e-4, 1e-2,
+// 4e-2. Where nothing says how far off the original is, nothing is raised.
 // Values that are not finite must match in kind and place. An output all zero
 // where the original's is not is wrong whatever the tolerance.
 //
@@ -40,7 +40,8 @@ struct compare_input {
   unsigned char ref_poison[2], got_poison[2];
   bool exact_values; // values must be equal (0 and -0 are): integer inputs, exact original
   bool stable;       // the candidate's two launches must be equal bit for bit
-  bool unusual;      // inputs of large or mixed magnitude: the widest default tolerance
+  // rtol of [buffer][leaf] where that is more than the default; NULL: nowhere.
+  double *const *raised;
   // `got` is from timed launches, under a poison that nobody knows: what the
   // original leaves unwritten is passed over, and inputs are not there.
   bool timed;
@@ -59,7 +60,7 @@ struct compare_result {
 
 // Returns 0 (see `kind`), or -1 when a tolerance cannot be evaluated.
 int compare_runs(const struct compare_input *q, struct compare_result *out, struct kr_err *err);
-// The default rtol of a kind, and the most it is raised to; 0 for integers.
+// The default rtol of a kind, and the most that it is raised to; 0 for integers.
 double compare_rtol(enum kr_kind kind);
 double compare_rtol_most(enum kr_kind kind);
 // "wrong: y[17] is 1.5, expected 2.25 (3 of 1000 elements), in the case n = 1000".

@@ -33,6 +33,7 @@ struct kr_evaluator {
   uint64_t seed;
   struct trial_device d;
   struct kr_module *original;
+  struct oracle *oracle; // of oracle.h; NULL: none
   struct kr_reference ref;
   struct declared_case *cases; // c->n_cases
   struct sizes_point *points;  // held-out sizes at which the original was clean
@@ -45,7 +46,7 @@ struct kr_evaluator {
   bool brief;
   struct model_state *model; // where the back end counts and does not time; else NULL
   unsigned large_left; // large held-out sizes that may still be tried
-  char attempt[200]; // what the original is being tried at
+  char attempt[200]; // what the original is being tried at, or was when the device went
   // Called as stages of a judgement begin, and as attempts at opening do; may be NULL.
   void (*on_stage)(void *watcher, enum kr_stage stage);
   void (*on_attempt)(void *watcher, const char *attempt);

@@ -116,6 +116,8 @@ struct kr_reference {
   bool exact_ends;     // survives buffers that end exactly at unmapped memory
   bool exact_starts;   // ... that start there
   bool integer_exact;  // all outputs are integers, or exact on integer inputs
+  bool oracle;         // can be computed in double to see how precise it is
+  char *oracle_why;    // when not: the reason
   struct kr_probe *probes; // held-out sizes, usable or not
   size_t n_probes;
   double *case_us; // cold time a case; NULL where the back end neither times nor counts

@@ -43,6 +43,15 @@ static char *cut(const char *text)
                        : kr_xasprintf("%.*s\n... (%zu more bytes)", MAX_TOLD, text, n - MAX_TOLD);
 }
 
+void judge_note(struct kr_verdict *v, const char *text)
+{
+  if (!text[0] || (v->note && strstr(v->note, text)))
+    return;
+  char *joined = v->note ? kr_xasprintf("%s; %s", v->note, text) : kr_xstrdup(text);
+  free(v->note);
+  v->note = joined;
+}
+
 static const char *const held_out_words[] = {
     [KR_STATUS_OK] = "",
     [KR_STATUS_LAUNCH_FAILED] = "the launch fails",
@@ -291,6 +300,8 @@ static int judgement_end(struct judgement *j, int rc, double start)
   if (j->m)
     e->backend->module_free(e->dev, j->m);
   kr_bytes_release(&j->text);
+  judge_oracle_forget(j);
+  judge_oracle_note(j);
   e->lost |= j->device_lost;
   j->v->wall_ms = kr_now_ms() - start;
   return e->lost ? -1 : 0;

@@ -55,19 +55,25 @@ static int check_pair(struct judgement *j, enum kr_stage stage, const struct kr_
     }
   }
   const struct trial *ref = expected ? expected : fresh;
-  // Inputs of unusual magnitude ask for more than the original promises where
+  // Inputs of extreme magnitude ask for more than the original promises where
   // its own results are not finite.
-  if (j->unusual && compare_count_nonfinite(in, ref->run[0].after)) {
+  if (j->extreme && compare_count_nonfinite(in, ref->run[0].after)) {
     rc = JUDGE_PASSED;
     goto out;
   }
   bool whole = e->ref.integer_exact && !expected && compare_all_whole(in, ref->run[0].after);
   struct compare_result r;
+  struct compare_input q = trial_input(in, ref, &got);
   struct kr_bytes words;
   kr_bytes_init(&words, 64 << 10);
-  if (trial_compare(in, ref, &got, e->ref.deterministic, whole, j->unusual, &r, &words, &err)) {
-    judge_broke(j, err.text);
-  } else if (r.kind != COMPARE_EQUAL) {
+  q.stable = e->ref.deterministic;
+  q.exact_values = whole;
+  rc = judge_compare(j, ref, &q, &r, &words);
+  if (rc != JUDGE_PASSED) {
+    kr_bytes_release(&words);
+    goto out;
+  }
+  if (r.kind != COMPARE_EQUAL) {
     j->v->max_rel_err = fmax(j->v->max_rel_err, r.max_rel_err);
     judge_fail_compare(j, stage, in, &r, words.data);
     rc = JUDGE_FAILED;
@@ -75,7 +81,8 @@ static int check_pair(struct judgement *j, enum kr_stage stage, const struct kr_
     j->v->max_rel_err = fmax(j->v->max_rel_err, r.max_rel_err);
     j->v->exact &= r.exact;
     j->v->checks++;
-    rc = JUDGE_PASSED;
+    if (j->precise && !r.exact)
+      rc = judge_precision(j, stage, in, ref, &got);
   }
   kr_bytes_release(&words);
 out:
@@ -89,8 +96,9 @@ static int check_loaded(struct judgement *j, enum kr_stage stage, const struct k
   struct trial fresh = {0};
   int rc = check_pair(j, stage, in, data, expected, &fresh, KR_PLACE_END, KR_PLACE_START);
   if (rc == JUDGE_PASSED && j->o->thorough && (expected || fresh.status == KR_STATUS_OK) &&
-      !j->unusual)
+      !j->extreme)
     rc = check_pair(j, stage, in, data, expected, &fresh, KR_PLACE_ALIGN, KR_PLACE_ALIGN);
+  judge_oracle_forget(j);
   trial_release(&fresh);
   return rc;
 }
@@ -113,7 +121,7 @@ int judge_fresh(struct judgement *j, enum kr_stage stage, size_t case_index, uin
     judge_broke(j, err.text);
     return JUDGE_BROKE;
   }
-  j->unusual = dist == KR_DIST_LARGE || dist == KR_DIST_MIXED;
+  j->extreme = dist == KR_DIST_LARGE || dist == KR_DIST_MIXED;
   int rc = JUDGE_BROKE;
   if (e->backend->load(e->dev, &in, &data, &err))
     judge_broke(j, err.text);
@@ -122,7 +130,7 @@ int judge_fresh(struct judgement *j, enum kr_stage stage, size_t case_index, uin
   if (data)
     e->backend->dataset_free(e->dev, data);
   kr_instance_release(&in);
-  j->unusual = false;
+  j->extreme = false;
   return rc;
 }
 
@@ -131,7 +139,10 @@ static int check_declared(struct judgement *j, enum kr_stage stage, size_t index
   struct declared_case *k = &j->e->cases[index];
   if (k->kept && !j->o->thorough)
     return check_loaded(j, stage, &k->in, k->data, &k->expected);
-  return judge_fresh(j, stage, index, judge_draw(j), KR_DIST_NORMAL, NULL, 0, false);
+  j->precise = j->o->thorough;
+  int rc = judge_fresh(j, stage, index, judge_draw(j), KR_DIST_NORMAL, NULL, 0, false);
+  j->precise = false;
+  return rc;
 }
 
 // The smallest case first: it is the smoke test.

@@ -2,10 +2,12 @@
 #define KR_JUDGE_INTERNAL_H
 
 #include "evaluate.h"
+#include "oracle.h"
 
 // A judgement in hand: judge.c begins, compiles and ends it, judge_check.c looks
-// whether results are right, judge_time.c how fast they come, or
-// judge_model.c how fast they would come from a GPU that is not here.
+// whether results are right, judge_oracle.c how right they can be, judge_time.c how
+// fast they come, or judge_model.c how fast they would come from a GPU that is not
+// here.
 
 struct judgement {
   struct kr_evaluator *e;
@@ -18,7 +20,16 @@ struct judgement {
   uint64_t draws; // of random numbers so far
   double check_end_ms;
   unsigned n_fresh; // instances made so far
-  bool unusual; // the instance in hand holds large or mixed magnitudes
+  bool extreme; // the instance in hand holds large or mixed magnitudes
+  bool precise; // at the instance in hand precision is looked at too
+  // The oracle on the instance in hand.
+  const struct kr_instance *wide_of; // NULL: it was not asked
+  bool wide_known;
+  struct oracle_run wide;
+  char *wide_why; // when not known; owned
+  // The largest tolerance that let an output pass, and whose; NULL: none was raised.
+  double raised_rtol;
+  const char *raised_path;
   bool device_lost;
 };
 
@@ -43,6 +54,8 @@ void judge_fail_compare(struct judgement *j, enum kr_stage stage, const struct k
                         const struct compare_result *r, const char *words);
 // Whether the candidate's launches are the original's at all declared cases.
 bool judge_same_launches(const struct judgement *j);
+// Adds to what is said beside the verdict; what was said already is not repeated.
+void judge_note(struct kr_verdict *v, const char *text);
 // The driver or the worker broke: nothing is said about the candidate. Returns -1.
 int judge_broke(struct judgement *j, const char *text);
 
@@ -61,6 +74,22 @@ size_t judge_point_bytes(const struct kr_evaluator *e, const struct sizes_point 
 // will not get. Returns 1 or 0, or -1 when the device is lost.
 int judge_clean_at(struct judgement *j, const struct sizes_point *p);
 int judge_point(struct judgement *j, const struct sizes_point *p, enum kr_distribution dist);
+
+// --- judge_oracle.c ---
+
+// Compares, at first by the tolerances of the types; what these refuse and the
+// most they are raised to would let pass is compared once more by what the oracle
+// says. JUDGE_PASSED with `r` filled, and `words` when it is not equal; JUDGE_BROKE
+// with the verdict put.
+int judge_compare(struct judgement *j, const struct trial *ref, struct compare_input *q,
+                  struct compare_result *r, struct kr_bytes *words);
+// Refuses what is less precise than the original. Passes where there is no oracle.
+int judge_precision(struct judgement *j, enum kr_stage stage, const struct kr_instance *in,
+                    const struct trial *ref, const struct trial *got);
+// Before the instance in hand goes.
+void judge_oracle_forget(struct judgement *j);
+// Puts what was raised into the verdict's note.
+void judge_oracle_note(struct judgement *j);
 
 // --- judge_sizes.c ---
 

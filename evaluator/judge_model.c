@@ -263,13 +263,6 @@ static void drop_times(struct kr_verdict *v)
   v->n_times = 0;
 }
 
-static void add_note(struct kr_verdict *v, const char *text)
-{
-  char *joined = v->note ? kr_xasprintf("%s; %s", v->note, text) : kr_xstrdup(text);
-  free(v->note);
-  v->note = joined;
-}
-
 // One case of the candidate. A launch that ends badly fails it; one that could
 // not be counted leaves it without times, and `*counted` false.
 static int model_case_of(struct judgement *j, size_t index, const struct model_code *code,
@@ -317,8 +310,8 @@ static int model_case_of(struct judgement *j, size_t index, const struct model_c
     rc = JUDGE_FAILED;
     break;
   default: // it took too long to count, or holds what is not counted yet
-    add_note(j->v, "no modelled time");
-    add_note(j->v, text);
+    judge_note(j->v, "no modelled time");
+    judge_note(j->v, text);
   }
 out:
   kr_run_result_release(&n.result);
@@ -349,7 +342,7 @@ int judge_model(struct judgement *j)
   for (size_t k = 0; k < e->c->n_cases; k++)
     n_ready += m->cases[k].ready;
   if (e->ref.model_why)
-    add_note(j->v, e->ref.model_why);
+    judge_note(j->v, e->ref.model_why);
   if (!n_ready)
     return JUDGE_PASSED;
   judge_begin_stage(j, KR_STAGE_TIME);

@@ -16,15 +16,6 @@ enum {
   SEARCH_PAIRS = 60
 };
 
-static void add_note(struct kr_verdict *v, const char *text)
-{
-  if (!text[0] || (v->note && strstr(v->note, text)))
-    return;
-  char *joined = v->note ? kr_xasprintf("%s; %s", v->note, text) : kr_xstrdup(text);
-  free(v->note);
-  v->note = joined;
-}
-
 // What the last of the timed launches left behind is compared too: a kernel may
 // compute when it is checked and not when it is timed. Where the back end brings
 // nothing back this says nothing.
@@ -53,15 +44,12 @@ static int check_timed(struct judgement *j, const struct kr_instance *in, struct
   struct kr_bytes words;
   kr_bytes_init(&words, 64 << 10);
   kr_bytes_adds(&words, "after a timed launch ");
-  if (compare_runs(&q, &r, &err)) {
-    judge_broke(j, err.text);
-  } else if (r.kind != COMPARE_EQUAL) {
-    compare_describe(&q, &r, &words);
+  rc = judge_compare(j, ref, &q, &r, &words);
+  if (rc == JUDGE_PASSED && r.kind != COMPARE_EQUAL) {
     judge_fail_compare(j, j->v->stage, in, &r, words.data);
     rc = JUDGE_FAILED;
-  } else {
-    rc = JUDGE_PASSED;
   }
+  judge_oracle_forget(j);
   kr_bytes_release(&words);
   trial_release(&fresh);
   return rc;
@@ -125,7 +113,7 @@ static void note_fast(struct judgement *j, size_t index, double base_us, double 
     return;
   double all_us = e->ref.case_bytes[index] / peak * 1e6;
   if (cand_us < all_us / 1.05 && base_us >= all_us)
-    add_note(j->v, "faster than all its buffers could be moved");
+    judge_note(j->v, "faster than all its buffers could be moved");
 }
 
 static void put_times(struct judgement *j, size_t index, const struct kr_time_result *r)
@@ -141,9 +129,9 @@ static void put_times(struct judgement *j, size_t index, const struct kr_time_re
   stats_median_interval(ratio, r->n, &t->lo, &t->hi);
   t->n = r->n;
   free(ratio);
-  add_note(j->v, r->note);
+  judge_note(j->v, r->note);
   if (!r->cold)
-    add_note(j->v, "timed warm");
+    judge_note(j->v, "timed warm");
 }
 
 static void sum_up_times(struct kr_verdict *v)
@@ -270,7 +258,7 @@ int judge_confirm_case(struct judgement *j, size_t index, unsigned pairs,
   out->log_ratio[index] = sum / (double)r.n;
   out->base_us[index] = stats_median(r.a_us, r.n);
   out->cand_us[index] = stats_median(r.b_us, r.n);
-  add_note(j->v, r.note);
+  judge_note(j->v, r.note);
   note_fast(j, index, out->base_us[index], out->cand_us[index]);
   char text[200];
   if (impossible(e, index, out->cand_us[index], text, sizeof text)) {

@@ -7,6 +7,7 @@
 
 #include "base/mem.h"
 #include "model_internal.h"
+#include "oracle.h"
 #include "scope.h"
 
 // Opening: the original is run before any model speaks. At its declared cases it
@@ -53,7 +54,8 @@ static int self_compare(const struct kr_instance *in, struct original_run *o, st
   swapped.poison[0] = o->trial.poison[1];
   swapped.poison[1] = o->trial.poison[0];
   struct compare_result r;
-  if (trial_compare(in, &o->trial, &swapped, false, false, false, &r, NULL, err))
+  struct compare_input q = trial_input(in, &o->trial, &swapped);
+  if (compare_runs(&q, &r, err))
     return -1;
   o->deterministic = r.kind == COMPARE_EQUAL && r.exact;
   o->clean = r.kind == COMPARE_EQUAL;
@@ -286,6 +288,7 @@ static int open_reference(struct kr_evaluator *e, struct kr_err *err)
   e->ref.deterministic = true;
   if (compile_original(e, err))
     return -1;
+  oracle_open(e);
   e->ref.code_hash = e->backend->module_hash(e->dev, e->original);
   if (open_cases(e, err))
     return -1;
@@ -389,6 +392,7 @@ void kr_evaluator_close(struct kr_evaluator *e)
   for (size_t i = 0; i < e->n_points; i++)
     free(e->points[i].label);
   free(e->points);
+  oracle_close(e);
   if (e->original)
     e->backend->module_free(e->dev, e->original);
   kr_reference_release(&e->ref);

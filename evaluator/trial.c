@@ -126,21 +126,12 @@ void trial_release(struct trial *t)
     kr_run_result_release(&t->run[i]);
 }
 
-int trial_compare(const struct kr_instance *in, const struct trial *ref, const struct trial *got,
-                  bool stable, bool exact_values, bool unusual, struct compare_result *out,
-                  struct kr_bytes *words, struct kr_err *err)
+struct compare_input trial_input(const struct kr_instance *in, const struct trial *ref,
+                                 const struct trial *got)
 {
-  struct compare_input q = {.in = in,
-                            .ref = {ref->run[0].after, ref->run[1].after},
-                            .got = {got->run[0].after, got->run[1].after},
-                            .ref_poison = {ref->poison[0], ref->poison[1]},
-                            .got_poison = {got->poison[0], got->poison[1]},
-                            .exact_values = exact_values,
-                            .stable = stable,
-                            .unusual = unusual};
-  if (compare_runs(&q, out, err))
-    return -1;
-  if (words && out->kind != COMPARE_EQUAL)
-    compare_describe(&q, out, words);
-  return 0;
+  return (struct compare_input){.in = in,
+                                .ref = {ref->run[0].after, ref->run[1].after},
+                                .got = {got->run[0].after, got->run[1].after},
+                                .ref_poison = {ref->poison[0], ref->poison[1]},
+                                .got_poison = {got->poison[0], got->poison[1]}};
 }

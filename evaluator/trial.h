@@ -43,9 +43,8 @@ int trial_run(struct trial *t, const struct trial_device *d, struct kr_module *m
               const struct kr_geometry *geometry, const enum kr_placement place[2], int n_runs,
               struct kr_err *err);
 void trial_release(struct trial *t);
-// Compares two trials of two runs each.
-int trial_compare(const struct kr_instance *in, const struct trial *ref, const struct trial *got,
-                  bool stable, bool exact_values, bool unusual, struct compare_result *out,
-                  struct kr_bytes *words, struct kr_err *err);
+// Two trials of two runs each, to be compared.
+struct compare_input trial_input(const struct kr_instance *in, const struct trial *ref,
+                                 const struct trial *got);
 
 #endif

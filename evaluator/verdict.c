@@ -255,6 +255,7 @@ void kr_reference_release(struct kr_reference *r)
   free(r->case_model);
   free(r->model_why);
   free(r->require_hint);
+  free(r->oracle_why);
   memset(r, 0, sizeof *r);
 }
 
@@ -316,6 +317,8 @@ void kr_reference_to_json(const struct kr_reference *r, struct kr_bytes *out)
   json_bool(&w, "exact_ends", r->exact_ends);
   json_bool(&w, "exact_starts", r->exact_starts);
   json_bool(&w, "integer_exact", r->integer_exact);
+  json_bool(&w, "oracle", r->oracle);
+  json_string(&w, "oracle_why", r->oracle_why);
   json_key(&w, "probes");
   json_open(&w, '[');
   for (size_t i = 0; i < r->n_probes; i++) {
@@ -349,8 +352,8 @@ void reference_read(struct json_reader *r, const cJSON *root, struct kr_referenc
   memset(out, 0, sizeof *out);
   json_expect_keys(r, root, "the reference",
                    "device code_hash resources deterministic exact_ends exact_starts "
-                   "integer_exact probes n_cases case_us case_bytes modelled model_validated "
-                   "model_gpu case_model model_why require_hint");
+                   "integer_exact oracle oracle_why probes n_cases case_us case_bytes modelled "
+                   "model_validated model_gpu case_model model_why require_hint");
   const cJSON *device = r->failed ? NULL : cJSON_GetObjectItemCaseSensitive(root, "device");
   facts_read(r, device, &out->device);
   out->code_hash = json_get_hash(r, root, "code_hash");
@@ -359,6 +362,8 @@ void reference_read(struct json_reader *r, const cJSON *root, struct kr_referenc
   out->exact_ends = json_get_bool(r, root, "exact_ends", false);
   out->exact_starts = json_get_bool(r, root, "exact_starts", false);
   out->integer_exact = json_get_bool(r, root, "integer_exact", false);
+  out->oracle = json_get_bool(r, root, "oracle", false);
+  out->oracle_why = json_get_string(r, root, "oracle_why", true);
   const cJSON *item = json_get_array(r, root, "probes", MAX_ITEMS, &out->n_probes);
   out->probes = out->n_probes ? kr_xcalloc(out->n_probes, sizeof *out->probes) : NULL;
   for (struct kr_probe *p = out->probes; item; item = item->next, p++) {

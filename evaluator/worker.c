@@ -515,7 +515,8 @@ static int dispatch(struct kr_worker *w, struct kr_err *err)
 }
 
 // Waits for the answer to the request in hand; a child that goes before it
-// touched the candidate is replaced once. Returns the parsed answer, or NULL
+// touched the candidate is replaced once, and so is one that went with the
+// original in hand, with what that was at avoided. Returns the parsed answer, or NULL
 // with the verdict made.
 static cJSON *conclude(struct kr_worker *w, struct kr_verdict *v, struct kr_err *err, int *rc)
 {
@@ -541,14 +542,19 @@ static cJSON *conclude(struct kr_worker *w, struct kr_verdict *v, struct kr_err 
       cJSON_Delete(root);
       root = NULL;
     }
+    char attempt[sizeof w->board->attempt] = "";
+    if (w->board)
+      memcpy(attempt, w->board->attempt, sizeof attempt - 1);
+    bool originals = avoid_next_time(w, lost && lost[0] ? lost : attempt);
     end_child(w, how, sizeof how);
     if (got != WIRE_GONE)
       snprintf(how, sizeof how, "%s%s%.100s", wire_words[got], error ? ": " : "", error ? error : "");
     free(error);
     free(lost);
     blame(v, stage, got, how);
-    if (stage || tries)
+    if (!originals && (stage || tries))
       break;
+    tries -= originals;
     if (dispatch(w, err)) {
       *rc = -1;
       break;

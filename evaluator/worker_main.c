@@ -135,12 +135,16 @@ static void do_judge(struct worker *wk, const cJSON *root, struct kr_bytes *out)
   } else {
     struct kr_verdict v;
     bool lost = kr_evaluator_judge(wk->e, &cand, &options, &v) < 0;
-    struct json_writer w = {out, false};
-    answer_head(&w, lost);
-    json_key(&w, "verdict");
-    kr_verdict_to_json(&v, out);
-    w.comma = true;
-    json_close(&w, '}');
+    if (lost && wk->e->attempt[0]) { // to the original, not to the candidate
+      answer_error(out, v.log, wk->e->attempt);
+    } else {
+      struct json_writer w = {out, false};
+      answer_head(&w, lost);
+      json_key(&w, "verdict");
+      kr_verdict_to_json(&v, out);
+      w.comma = true;
+      json_close(&w, '}');
+    }
     kr_verdict_release(&v);
   }
   kr_candidate_release(&cand);
@@ -163,12 +167,16 @@ static void do_confirm(struct worker *wk, const cJSON *root, struct kr_bytes *ou
   } else {
     struct kr_confirm_share share;
     bool lost = kr_evaluator_confirm(wk->e, &cand, &options, &share) < 0;
-    struct json_writer w = {out, false};
-    answer_head(&w, lost);
-    json_key(&w, "share");
-    // The value writes its own separator; none is due behind a key.
-    share_put(&w, &share);
-    json_close(&w, '}');
+    if (lost && wk->e->attempt[0]) {
+      answer_error(out, share.verdict.log, wk->e->attempt);
+    } else {
+      struct json_writer w = {out, false};
+      answer_head(&w, lost);
+      json_key(&w, "share");
+      // The value writes its own separator; none is due behind a key.
+      share_put(&w, &share);
+      json_close(&w, '}');
+    }
     kr_confirm_share_release(&share);
   }
   kr_candidate_release(&cand);

@@ -193,6 +193,28 @@ static void test_a_lost_device_is_replaced(void)
   end();
 }
 
+// The original is run while a candidate is judged too, and in double as well. What
+// that takes along is not the candidate's fault.
+static void test_what_the_original_loses_is_avoided_and_asked_again(void)
+{
+  begin("ok lost:the_original\nok ok");
+  open_ok();
+  expect(KR_STATUS_OK, KR_STAGE_TIME, NULL);
+  CHECK_INT(starts(), 2);
+  end();
+  begin("ok @the_original!kill\nok ok");
+  open_ok();
+  expect(KR_STATUS_OK, KR_STAGE_TIME, NULL);
+  CHECK_INT(starts(), 2);
+  end();
+  // Not for ever.
+  begin("ok lost:the_original\nok lost:the_original\nok lost:the_original\nok ok");
+  open_ok();
+  expect(KR_STATUS_ENVIRONMENT, KR_STAGE_COMPILE, "it faults");
+  CHECK_INT(starts(), 3);
+  end();
+}
+
 static void expect_open_fails(const char *plan, const char *text, int n_starts)
 {
   struct kr_reference ref;
@@ -290,6 +312,7 @@ int main(int argc, char **argv)
   test_a_worker_gone_before_the_candidate_is_tried_again();
   test_nonsense_at_any_byte();
   test_a_lost_device_is_replaced();
+  test_what_the_original_loses_is_avoided_and_asked_again();
   test_opening();
   test_probing();
   test_the_two_halves();
