@@ -4,8 +4,14 @@
 #include <string.h>
 
 #include "../../evaluator/base/mem.h"
+#include "list.h"
 
-const struct kr_rule *const kr_rules[] = {NULL};
+const struct kr_rule *const kr_rules[] = {
+    &transpose_tile_rule,
+    &private_histogram_rule,
+    &warp_shuffle_rule,
+    &vector4_rule,
+    NULL};
 
 void kr_proposals_add(struct kr_proposals *ps, struct kr_proposal *p)
 {
