@@ -56,7 +56,9 @@ def opened(k, folder):
     """A session whose worker has the original compiled, run and kept."""
     s = kernels.Session(k, "cuda", folder)
     try:
-        s.ask(*k.variants[0], "check")
+        answer = s.ask(*k.variants[0], "check")
+        if "error" in answer:
+            raise ValueError(answer["error"])
     except Exception:
         s.close()
         raise
