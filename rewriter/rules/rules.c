@@ -7,6 +7,7 @@
 #include "list.h"
 
 const struct kr_rule *const kr_rules[] = {
+    &matmul_tile_rule,
     &transpose_tile_rule,
     &private_histogram_rule,
     &warp_shuffle_rule,
