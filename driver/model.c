@@ -18,17 +18,21 @@ struct model {
 int model_open(const char *spec, const struct model_options *options, struct model **out,
                struct kr_err *err)
 {
-  static const char *const later[] = {"builtin", "anthropic", "exec", "mailbox"};
+  static const char *const later[] = {"anthropic", "exec", "mailbox"};
   *out = NULL;
   for (size_t i = 0; i < sizeof later / sizeof *later; i++) {
     size_t n = strlen(later[i]);
     if (!strncmp(spec, later[i], n) && (!spec[n] || spec[n] == ':'))
-      return kr_err_set(err, "--model=%s is not there yet; use openai:NAME or replay:FILE",
+      return kr_err_set(err, "--model=%s is not there yet; use builtin, openai:NAME or replay:FILE",
                         later[i]);
   }
   struct model *m = kr_xcalloc(1, sizeof *m);
   int rc = -1;
-  if (!strncmp(spec, "replay:", 7)) {
+  if (!strcmp(spec, "builtin")) {
+    m->kind = &model_builtin;
+    m->name = kr_xstrdup("builtin");
+    rc = model_builtin_open(&m->self, &m->where, err);
+  } else if (!strncmp(spec, "replay:", 7)) {
     if (!spec[7]) {
       kr_err_set(err, "--model=replay: needs a file: replay:FILE");
       goto out;
@@ -38,7 +42,7 @@ int model_open(const char *spec, const struct model_options *options, struct mod
     rc = model_replay_open(spec + 7, &m->self, &m->where, err);
   } else if (strncmp(spec, "openai:", 7)) {
     // Guessing would send a kernel to whoever answers for a misspelt name.
-    kr_err_set(err, "--model is openai:NAME or replay:FILE, not `%s`", spec);
+    kr_err_set(err, "--model is builtin, openai:NAME or replay:FILE, not `%s`", spec);
     goto out;
   } else {
     const char *name = spec + 7;
@@ -97,6 +101,11 @@ const char *model_name(const struct model *m)
 bool model_is_remote(const struct model *m)
 {
   return m->remote;
+}
+
+bool model_reads_prompts(const struct model *m)
+{
+  return !m->kind->needs_no_prompt;
 }
 
 void model_close(struct model *m)

@@ -12,6 +12,7 @@
 // Who is asked for variants. A model is opened once, asked many times by one
 // thread, and closed.
 //
+//   builtin       the rules of rewriter/rules/ (model_builtin.c); needs nothing
 //   openai:NAME   chat completions of any compatible server (model_openai.c)
 //   replay:FILE   replies written down beforehand (model_replay.c)
 //
@@ -19,6 +20,8 @@
 // kernel to whoever answers for a misspelt kind.
 
 struct kr_contract;
+struct kr_verdict;
+struct variant;
 
 struct model_options {
   const char *base_url;     // --base-url; NULL: OPENAI_BASE_URL, else OpenAI's own
@@ -35,12 +38,21 @@ struct model_options {
   const volatile sig_atomic_t *stop; // NULL: never interrupted
 };
 
+// One turn that was taken and judged.
+struct model_turn {
+  unsigned trajectory, turn;
+  const struct variant *variant;
+  const struct kr_verdict *verdict;
+};
+
 struct model_request {
-  const char *prompt; // one message of the user's
+  const char *prompt; // one message of the user's; NULL where model_reads_prompts() is false
   // The same as data, for models that do not read prose and for replay.
   const char *file, *kernel;        // kernel: the qualified name
   const struct kr_contract *contract;
   unsigned trajectory, turn;        // from 1
+  const struct model_turn *history; // of this kernel, all trajectories, oldest first
+  size_t n_history;
 };
 
 enum model_failure {
@@ -50,7 +62,8 @@ enum model_failure {
   MODEL_BUDGET,      // the account has no money or quota left
   MODEL_UNREACHABLE, // no connection, or broken, silent, overloaded to the last try
   MODEL_NONSENSE,    // an answer that cannot be understood
-  MODEL_INTERRUPTED
+  MODEL_INTERRUPTED,
+  MODEL_EXHAUSTED    // it has nothing left to propose; no fault of anyone's
 };
 
 struct model_reply {
@@ -73,6 +86,7 @@ struct model_kind {
   int (*complete)(void *self, const struct model_request *req, struct model_reply *reply,
                   struct kr_err *err);
   void (*close)(void *self);
+  bool needs_no_prompt;
 };
 
 // Borrows the strings of `options` while it runs and `stop` for good. Asks
@@ -89,12 +103,15 @@ const char *model_where(const struct model *m);
 const char *model_name(const struct model *m);
 // Does asking it use a network?
 bool model_is_remote(const struct model *m);
+// Does it read model_request.prompt? The built-in model works from data alone.
+bool model_reads_prompts(const struct model *m);
 void model_close(struct model *m);
 
 // The kinds, opened through model_open(). `where` and `name` are handed over.
 int model_openai_open(const char *name, const struct model_options *options, void **self,
                       char **where, struct kr_err *err);
 int model_replay_open(const char *path, void **self, char **where, struct kr_err *err);
-extern const struct model_kind model_openai, model_replay;
+int model_builtin_open(void **self, char **where, struct kr_err *err);
+extern const struct model_kind model_openai, model_replay, model_builtin;
 
 #endif

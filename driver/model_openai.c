@@ -667,4 +667,4 @@ static int openai_complete(void *self, const struct model_request *req, struct m
   }
 }
 
-const struct model_kind model_openai = {openai_complete, openai_close};
+const struct model_kind model_openai = {openai_complete, openai_close, false};

@@ -81,7 +81,7 @@ static const struct option_row {
     {OPT_MIN_SPEEDUP, "min-speedup", "X", "least speed-up worth writing; the marker's, else 1.02"},
     {OPT_SEED, "seed", "N", "seed of all inputs and sizes; drawn anew without it"},
     {0, NULL, NULL, "Asking"},
-    {OPT_MODEL, "model", "SPEC", "openai:NAME, or replay:FILE"},
+    {OPT_MODEL, "model", "SPEC", "builtin (the default), openai:NAME, or replay:FILE"},
     {OPT_BASE_URL, "base-url", "URL", "the server, up to and with /v1; else OPENAI_BASE_URL"},
     {OPT_API_KEY_FILE, "api-key-file", "FILE", "file with the key, mode 0600; else OPENAI_API_KEY"},
     {OPT_TRAJECTORIES, "trajectories", "N", "independent attempts a kernel; default 4"},
@@ -356,7 +356,7 @@ static bool options_find_word(int argc, char **argv, const char *a, const char *
 
 int options_parse(struct options *o, int argc, char **argv, struct kr_err *err)
 {
-  *o = (struct options){.trajectories = 4, .turns = 4};
+  *o = (struct options){.trajectories = 4, .turns = 4, .model = "builtin"};
   if (options_find_word(argc, argv, "--help", "-h")) {
     o->mode = MODE_HELP;
     return 0;

@@ -41,7 +41,7 @@ struct options {
   const char *gpu; // whose time is modelled; NULL: not said
   enum evaluator_choice evaluator;
   int device;
-  const char *model; // NULL: none was named
+  const char *model; // "builtin" when none was named
   const char *base_url, *api_key_file;
   unsigned trajectories, turns, max_calls;
   bool max_calls_given, yes;

@@ -99,27 +99,40 @@ static int refine_ask(const struct refine *r, struct refine_result *result,
 {
   const struct kr_contract *c = r->task.contract;
   struct prompt_turn *history = kr_xcalloc(event->turn, sizeof *history);
+  struct model_turn *turns = kr_xcalloc(result->n + 1, sizeof *turns);
   size_t n = refine_history(result, event->trajectory, history);
   struct kr_bytes prompt;
   kr_bytes_init(&prompt, KR_BYTES_DEFAULT_MAX);
-  int rc = prompt_build(&r->task, history, n, event->turn, &prompt, err);
+  bool reads = model_reads_prompts(r->model);
+  int rc = reads ? prompt_build(&r->task, history, n, event->turn, &prompt, err) : 0;
   if (rc) {
     result->end = REFINE_PROMPT;
     goto out;
   }
-  event->prompt = prompt.data;
+  for (size_t i = 0; i < result->n; i++) {
+    const struct refine_turn *t = &result->turns[i];
+    turns[i] = (struct model_turn){t->trajectory, t->turn, &t->variant, &t->verdict};
+  }
+  event->prompt = reads ? prompt.data : NULL;
   refine_say(r, event, REFINE_ASKING);
   event->prompt = NULL;
   struct model_request req = {
-      .prompt = prompt.data,
+      .prompt = reads ? prompt.data : NULL,
       .file = c->file,
       .kernel = c->kernel,
       .contract = c,
       .trajectory = event->trajectory,
       .turn = event->turn,
+      .history = turns,
+      .n_history = result->n,
   };
   result->calls++;
   rc = model_complete(r->model, &req, reply, err);
+  if (rc && reply->failure == MODEL_EXHAUSTED) {
+    result->calls--; // it said nothing
+    result->end = REFINE_EXHAUSTED;
+    goto out;
+  }
   if (rc) {
     result->end = reply->failure == MODEL_INTERRUPTED ? REFINE_INTERRUPTED : REFINE_MODEL;
     result->failure = reply->failure;
@@ -132,6 +145,7 @@ static int refine_ask(const struct refine *r, struct refine_result *result,
   event->reply = NULL;
 out:
   free(history);
+  free(turns);
   kr_bytes_release(&prompt);
   return rc;
 }
@@ -252,6 +266,11 @@ int refine_run(const struct refine *r, struct refine_result *result, struct kr_e
         goto out;
       }
       rc = refine_turn_run(r, result, &event, &judged, &why);
+      if (rc && result->end == REFINE_EXHAUSTED) {
+        rc = 0;
+        kr_err_prefix(&why, "kernel `%s`", event.kernel);
+        goto out;
+      }
       if (rc) {
         if (result->end != REFINE_PROMPT)
           kr_err_prefix(&why, "kernel `%s`, turn %u", event.kernel, event.turn);

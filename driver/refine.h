@@ -47,6 +47,7 @@ struct refine_turn {
 enum refine_end {
   REFINE_DONE,        // every turn was taken
   REFINE_MAX_CALLS,
+  REFINE_EXHAUSTED,   // the model has nothing left to propose
   REFINE_ROOFLINE,    // a right variant moves its bytes about as fast as the memory can
   REFINE_INTERRUPTED,
   REFINE_MODEL,       // the model failed; `why` and `failure` say how
@@ -77,7 +78,7 @@ struct refine_event {
   enum refine_event_kind kind;
   const char *kernel;
   unsigned trajectory, trajectories, turn, turns;
-  const char *prompt;              // ASKING
+  const char *prompt;              // ASKING; NULL for a model that reads none
   const struct model_reply *reply; // REPLIED
   const struct refine_turn *done;  // JUDGED
 };
@@ -93,7 +94,7 @@ struct refine {
   struct refine_options options;
 };
 
-// Runs the loop. Returns 0 when it ended by itself (DONE, MAX_CALLS, ROOFLINE), else -1
+// Runs the loop. Returns 0 when it ended by itself (DONE to ROOFLINE), else -1
 // with `err`, which `result->why` repeats. What was found until then is in
 // `result` either way; the caller releases it.
 int refine_run(const struct refine *r, struct refine_result *result, struct kr_err *err);

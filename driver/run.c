@@ -158,11 +158,6 @@ static int run_open_model(struct run *r)
                              .temperature = -1,
                              .retries = -1,
                              .stop = r->stop};
-  if (!o->model) {
-    kr_error("no model was named; say --model=openai:NAME for a server that speaks OpenAI's "
-             "protocol (--base-url), or --model=replay:FILE. The built-in model is not there yet");
-    return EXIT_USAGE;
-  }
   if (model_open(o->model, &mo, &r->model, &err)) {
     kr_error("%s", err.text);
     return EXIT_USAGE;
@@ -220,7 +215,9 @@ static int run_plan(const struct run *r, size_t kernels)
              "  unless --evaluator=cpu asks for it");
   talk_say("plan: %zu kernel%s, %u x %u turns, at most %llu calls", kernels, kernels == 1 ? "" : "s",
            o->trajectories, o->turns, calls);
-  if (calls <= CALLS_WITHOUT_ASKING || o->yes || o->max_calls_given)
+  // The built-in model costs nobody anything.
+  if (!model_reads_prompts(r->model) || calls <= CALLS_WITHOUT_ASKING || o->yes ||
+      o->max_calls_given)
     return 0;
   if (!isatty(STDIN_FILENO) || !isatty(STDERR_FILENO)) {
     kr_error("%llu calls are planned; say --yes, or bound them by --max-calls=N", calls);
@@ -264,7 +261,7 @@ static void watch_judged(struct watch *w)
 static void watch_event(void *arg, const struct refine_event *e)
 {
   struct watch *w = arg;
-  if (e->kind == REFINE_ASKING && w->run->options->verbose > 1)
+  if (e->kind == REFINE_ASKING && e->prompt && w->run->options->verbose > 1)
     kr_note("prompt of %s, %u.%u:\n%s", e->kernel, e->trajectory, e->turn, e->prompt);
   if (e->kind == REFINE_JUDGED) {
     watch_judged(w);
@@ -301,6 +298,8 @@ static char *why_nothing(const struct refine_result *res)
   size_t same = 0;
   for (size_t i = 0; i < res->n; i++)
     same += res->turns[i].verdict.status == KR_STATUS_UNCHANGED;
+  if (!res->n && res->end == REFINE_EXHAUSTED)
+    return kr_xstrdup("no rule of the built-in model applies");
   if (!res->n)
     return kr_xstrdup("no variant was judged");
   if (same == res->n)

@@ -4,8 +4,14 @@
 #include "rules.h"
 
 // The rules, each defined in the file of its name.
+extern const struct kr_rule block_size_rule;
+extern const struct kr_rule coarsen_rule;
+extern const struct kr_rule float_arithmetic_rule;
 extern const struct kr_rule matmul_tile_rule;
 extern const struct kr_rule private_histogram_rule;
+extern const struct kr_rule read_only_loads_rule;
+extern const struct kr_rule restrict_rule;
+extern const struct kr_rule small_powers_rule;
 extern const struct kr_rule transpose_tile_rule;
 extern const struct kr_rule vector4_rule;
 extern const struct kr_rule warp_shuffle_rule;

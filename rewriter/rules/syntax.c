@@ -817,6 +817,9 @@ void syntax_parse(struct syntax *s, const char *code, const struct kr_contract *
   s->text = kr_xstrndup(code, s->len);
   s->toks = kr_lex_all(s->text, s->len, false, &s->n_toks);
   s->match = kr_xcalloc(s->n_toks + 1, sizeof *s->match);
+  if (contract && contract->before)
+    s->slice_toks =
+        kr_lex_all(contract->before, strlen(contract->before), false, &s->n_slice_toks);
   if (!match_brackets(s)) {
     s->broken = true;
     return;
@@ -851,6 +854,7 @@ void syntax_release(struct syntax *s)
   free(s->stmts);
   free(s->exprs);
   free(s->match);
+  free(s->slice_toks);
   free(s->toks);
   free(s->text);
   *s = (struct syntax){.kernel = SYNTAX_NONE};

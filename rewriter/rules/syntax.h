@@ -164,6 +164,8 @@ struct syntax {
   // Symbols of the affine view, see below.
   struct syntax_symbol *symbols;
   size_t n_symbols, cap_symbols;
+  struct kr_token *slice_toks; // of contract->before, comments left out; NULL without one
+  size_t n_slice_toks;
   bool broken;   // brackets do not match: nothing else is filled
 };
 
@@ -207,6 +209,15 @@ size_t syntax_insertable(const struct syntax *s, size_t stmt);
 // known names, literals, casts and well-known functions (float and double
 // overloads as CUDA C++ has them). `known` false when not.
 struct syntax_type syntax_type_of(const struct syntax *s, size_t expr);
+
+// Is it certain that the function takes its arguments by value? True of CUDA's own
+// and of functions of code or slice without `&` in their parameters.
+bool syntax_takes_only_values(const struct syntax *s, const char *function);
+
+// One of CUDA's overloaded functions that has a twin for float with an `f` behind
+// its name (sqrt, pow, ...); one that takes and gives float whatever it is given (expf).
+bool syntax_has_float_twin(const char *function);
+bool syntax_is_float_function(const char *function);
 
 // Free of side effects and of anything that may trap or depend on when it is
 // evaluated beyond the memory it reads: no assignment, no call but of

@@ -76,10 +76,11 @@ unsigned syntax_known_function(const char *name)
 
 // Every definition or declaration of `name` in the slice has a parameter list
 // without `&`, and there is one. A macro of that name is none of these.
-static bool slice_takes_values(const char *text, const char *name)
+static bool slice_takes_values(const struct syntax *s, const char *name)
 {
-  size_t n, len = strlen(text);
-  struct kr_token *toks = kr_lex_all(text, len, false, &n);
+  const char *text = s->contract->before;
+  const struct kr_token *toks = s->slice_toks;
+  size_t n = s->n_slice_toks;
   bool found = false, fine = true;
   for (size_t i = 1; i + 1 < n && fine; i++) {
     if (!kr_token_is(text, toks[i], name))
@@ -109,7 +110,6 @@ static bool slice_takes_values(const char *text, const char *name)
     found = true;
     fine = !reference;
   }
-  free(toks);
   return found && fine;
 }
 
@@ -124,7 +124,23 @@ bool syntax_takes_values(const struct syntax *s, const char *name)
     }
     return true;
   }
-  return s->contract && s->contract->before && slice_takes_values(s->contract->before, name);
+  return s->contract && s->contract->before && slice_takes_values(s, name);
+}
+
+bool syntax_takes_only_values(const struct syntax *s, const char *function)
+{
+  return syntax_known_function(function) || syntax_takes_values(s, function);
+}
+
+bool syntax_has_float_twin(const char *function)
+{
+  return syntax_known_function(function) & KNOWN_OVERLOAD;
+}
+
+bool syntax_is_float_function(const char *function)
+{
+  return (syntax_known_function(function) & KNOWN_FLOAT) && strcmp(function, "__half2float") &&
+         strcmp(function, "__bfloat162float") && !strstr(function, "_as_");
 }
 
 bool syntax_slice_syncs(const struct syntax *s)
@@ -260,10 +276,10 @@ static struct syntax_type scalar(enum kr_kind kind)
   return (struct syntax_type){.known = true, .kind = kind};
 }
 
-static struct syntax_type type_of_number(const struct syntax *s, size_t token)
+static struct syntax_type type_of_number(const char *code, struct kr_token token)
 {
   char text[64];
-  size_t n = kr_token_text(s->text, s->toks[token], text, sizeof text);
+  size_t n = kr_token_text(code, token, text, sizeof text);
   struct syntax_type none = {0};
   if (!n || n >= sizeof text)
     return none;
@@ -281,6 +297,50 @@ static struct syntax_type type_of_number(const struct syntax *s, size_t token)
   if (hex && !l && strtoull(text, NULL, 0) > 2147483647ULL)
     return scalar(strtoull(text, NULL, 0) > 4294967295ULL ? KR_I64 : KR_U32);
   return scalar(l ? (u ? KR_U64 : KR_I64) : u ? KR_U32 : KR_I32);
+}
+
+// A constant of the slice: `#define N 0.5`, `const double N`, `constexpr float N`.
+static struct syntax_type type_of_slice_name(const struct syntax *s, const struct syntax_expr *e)
+{
+  struct syntax_type t = {0}, none = {0};
+  if (!s->slice_toks || e->span.end != e->span.first + 1)
+    return none;
+  char *word = syntax_word(s, e->span.first);
+  const char *text = s->contract->before;
+  const struct kr_token *toks = s->slice_toks;
+  unsigned found = 0;
+  for (size_t i = 2; i + 2 < s->n_slice_toks; i++) {
+    if (!kr_token_is(text, toks[i], word))
+      continue;
+    if (toks[i].flags & KR_TOK_DIRECTIVE) {
+      if (!kr_token_is(text, toks[i - 1], "define"))
+        continue;
+      // One number, in brackets or not.
+      size_t k = i + 1, end = k;
+      while (end < s->n_slice_toks && (toks[end].flags & KR_TOK_DIRECTIVE) &&
+             !(toks[end].flags & KR_TOK_DIRECTIVE_START))
+        end++;
+      if (end == k + 3 && kr_token_is(text, toks[k], "(") && kr_token_is(text, toks[k + 2], ")"))
+        k++;
+      else if (end != k + 1)
+        found = 2;
+      if (k < end && toks[k].kind == KR_TOK_NUMBER)
+        t = type_of_number(text, toks[k]);
+      found++;
+    } else if (kr_token_is(text, toks[i + 1], "=")) {
+      static const char *const words[] = {"double", "float", "int", "unsigned"};
+      static const enum kr_kind kinds[] = {KR_F64, KR_F32, KR_I32, KR_U32};
+      bool constant = kr_token_is(text, toks[i - 2], "const") ||
+                      kr_token_is(text, toks[i - 2], "constexpr");
+      for (size_t w = 0; constant && w < sizeof kinds / sizeof *kinds; w++) {
+        if (kr_token_is(text, toks[i - 1], words[w]))
+          t = scalar(kinds[w]);
+      }
+      found++;
+    }
+  }
+  free(word);
+  return found == 1 ? t : none;
 }
 
 static bool is_scalar(struct syntax_type t)
@@ -358,8 +418,9 @@ static struct syntax_type type_of_call(const struct syntax *s, size_t e)
     struct syntax_type a = syntax_type_of(s, first);
     size_t second = s->exprs[first].next;
     struct syntax_type b = second == SYNTAX_NONE ? a : syntax_type_of(s, second);
-    if (is_scalar(a) && is_scalar(b) && a.kind == b.kind)
-      t = a;
+    if (is_scalar(a) && is_scalar(b) &&
+        (a.kind == b.kind || (kr_kind_is_float(a.kind) && kr_kind_is_float(b.kind))))
+      t = usual(a, b);
   } else if (name) {
     // A helper of the code, or of the slice, has the type it is declared with.
     for (size_t i = 0; i < s->n_functions; i++) {
@@ -383,7 +444,7 @@ struct syntax_type syntax_type_of(const struct syntax *s, size_t expr)
   const struct syntax_expr *e = &s->exprs[expr];
   switch (e->kind) {
   case EXPR_NUMBER:
-    return type_of_number(s, e->span.first);
+    return type_of_number(s->text, s->toks[e->span.first]);
   case EXPR_LITERAL:
     return syntax_is(s, e->span.first, "true") || syntax_is(s, e->span.first, "false")
                ? scalar(KR_BOOL)
@@ -392,7 +453,7 @@ struct syntax_type syntax_type_of(const struct syntax *s, size_t expr)
     if (e->name == SYNTAX_NONE) {
       if (syntax_is(s, e->span.first, "INFINITY"))
         return scalar(KR_F32);
-      return syntax_is(s, e->span.first, "warpSize") ? scalar(KR_I32) : none;
+      return syntax_is(s, e->span.first, "warpSize") ? scalar(KR_I32) : type_of_slice_name(s, e);
     }
     struct syntax_type t = s->names[e->name].type;
     t.pointers += s->names[e->name].n_dims;
@@ -481,8 +542,8 @@ static bool free_name_is_plain(const struct syntax *s, const struct syntax_expr 
   // A macro whose body has a bracket or an operator with an effect in it.
   const char *text = s->contract->before;
   char *word = syntax_word(s, e->span.end - 1);
-  size_t n;
-  struct kr_token *toks = kr_lex_all(text, strlen(text), false, &n);
+  const struct kr_token *toks = s->slice_toks;
+  size_t n = s->n_slice_toks;
   bool plain = true;
   for (size_t i = 1; i + 1 < n && plain; i++) {
     if (!kr_token_is(text, toks[i], word) || !kr_token_is(text, toks[i - 1], "define"))
@@ -497,7 +558,6 @@ static bool free_name_is_plain(const struct syntax *s, const struct syntax_expr 
       plain = ok;
     }
   }
-  free(toks);
   free(word);
   return plain;
 }

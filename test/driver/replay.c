@@ -128,7 +128,7 @@ static void test_bad(void)
 
 static void test_specs(void)
 {
-  static const char *const later[] = {"builtin", "anthropic:x", "exec:x", "mailbox:x"};
+  static const char *const later[] = {"anthropic:x", "exec:x", "mailbox:x"};
   struct model_options options = {.temperature = -1};
   struct model *m;
   for (size_t i = 0; i < sizeof later / sizeof *later; i++) {
@@ -145,7 +145,7 @@ static void test_specs(void)
   options.base_url = "http://127.0.0.1:9/v1";
   // Without a kind nothing is guessed: a misspelt one would send the kernel out.
   CHECK_INT(model_open("some/model:7b", &options, &m, &err), -1);
-  CHECK_STR(err.text, "--model is openai:NAME or replay:FILE, not `some/model:7b`");
+  CHECK_STR(err.text, "--model is builtin, openai:NAME or replay:FILE, not `some/model:7b`");
   CHECK_INT(model_open("openai:some/model:7b", &options, &m, &err), 0);
   if (m) {
     CHECK_STR(model_where(m), "some/model:7b at http://127.0.0.1:9/v1 (no key)");

@@ -143,9 +143,9 @@ static unsigned number(int argc, char **argv, const char *name, unsigned otherwi
 
 static void report(const struct refine_result *result)
 {
-  static const char *const ends[] = {"done", "max-calls", "roofline", "interrupted", "model", "judge", "prompt"};
+  static const char *const ends[] = {"done", "max-calls", "exhausted", "roofline", "interrupted", "model", "judge", "prompt"};
   static const char *const failures[] = {"fine", "config", "refused", "budget", "unreachable",
-                                         "nonsense", "interrupted"};
+                                         "nonsense", "interrupted", "exhausted"};
   printf("end: %s", ends[result->end]);
   if (result->end == REFINE_MODEL)
     printf(" (%s)", failures[result->failure]);
