@@ -1,6 +1,8 @@
-// oracle_one [cpu | nvrtc] < LIST.json: for each kernel of a `kevin-rewrite --list
-// --format=json` says whether its slice can be computed in double, and why not. With
-// a compiler named the text in double is compiled too. With `text` it is printed.
+// oracle_one [cpu | nvrtc | text | run] < LIST.json: for each kernel of a
+// `kevin-rewrite --list --format=json` says whether its slice can be computed in
+// double, and why not. With a compiler named the text in double is compiled too; with
+// `text` it is printed; with `run` it is run on the CPU at the first case and the
+// tolerances that follow are printed.
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -47,6 +49,33 @@ static const char *compile_nvrtc(const struct kr_contract *c, struct kr_bytes *l
 #endif
 }
 
+// An opened evaluator, asked as a judgement would ask it.
+static void run_cpu(const struct kr_contract *c)
+{
+  struct kr_evaluator *e;
+  struct kr_err err = {{0}};
+  struct kr_backend_options options = {.timeout_ms = 20000};
+  struct declared_case *k;
+  struct oracle_run run;
+  if (kr_evaluator_open(&e, kr_backend_find("cpu"), &options, c, 1, &err)) {
+    printf("  %s\n", err.text);
+    return;
+  }
+  k = &e->cases[0];
+  if (!k->kept || oracle_run(e, &k->in, &k->expected, &run, &err) != 1) {
+    printf("  no oracle: %s\n", err.text);
+  } else {
+    double **t = oracle_tolerances(&k->in, &k->expected, &run);
+    for (size_t b = 0; b < k->in.n_buffers; b++) {
+      for (size_t l = 0; l < k->in.buffers[b].type->n_leaves; l++)
+        printf("  %s: %.2g\n", c->sections[k->in.buffers[b].section].path, t[b][l]);
+    }
+    oracle_tolerances_free(&k->in, t);
+  }
+  oracle_run_release(&run);
+  kr_evaluator_close(e);
+}
+
 static int look(const cJSON *contract, const char *with)
 {
   struct kr_contract c, wide;
@@ -68,6 +97,8 @@ static int look(const cJSON *contract, const char *with)
     if (!strcmp(with, "text"))
       printf("%s\n", wide.code);
     kr_contract_release(&wide);
+    if (!strcmp(with, "run"))
+      run_cpu(&c);
   }
   kr_bytes_release(&log);
   kr_contract_release(&c);
