@@ -147,6 +147,7 @@ static int compile(struct judgement *j)
   int rc = JUDGE_BROKE;
   judge_begin_stage(j, KR_STAGE_COMPILE);
   kr_bytes_init(&log, 1 << 20);
+  kr_bytes_init(text, KR_BYTES_DEFAULT_MAX);
   kr_bytes_adds(text, c->before);
   if (text->len && text->data[text->len - 1] != '\n')
     kr_bytes_addc(text, '\n');
@@ -276,7 +277,6 @@ static void judgement_begin(struct judgement *j, struct kr_evaluator *e,
 {
   kr_verdict_init(v);
   *j = (struct judgement){.e = e, .cand = cand, .o = o, .v = v};
-  kr_bytes_init(&j->text, KR_BYTES_DEFAULT_MAX);
   j->geometry = cand->has_geometry ? &cand->geometry : &e->c->geometry;
 }
 
