@@ -72,8 +72,10 @@ struct kr_counters {
   //
   // Between two barriers and in one basic block (loops unrolled as the compiler
   // does), loads are taken to be issued together unless the address of one depends
-  // on the value of another: a block's chain is its longest such dependence, and
-  // a warp's the sum over the blocks that it executes.
+  // on the value of another, or a store stands between them that may write what the
+  // later one reads (no __restrict__, no __ldg) and that waits for the earlier one: a
+  // block's chain is its longest such dependence, and a warp's the sum over the
+  // blocks that it executes.
   double chain_global;  // loads that wait for an earlier load or barrier, one after another
   double chain_shared;
   double chain_inst;    // instructions issued

@@ -222,10 +222,14 @@ static int cpucc_front(struct cpucc *c, struct kr_err *err)
       // A GPU traps on an access that is not aligned to its width, x86 does not.
       "-fsanitize=alignment", "-fsanitize-trap=alignment"};
   // What is counted is to be what a GPU's compiler makes of the same text: no
-  // vectors, no calls of memset() for loops. Loops are unrolled there too.
-  static const char *const traced[] = {"-fno-vectorize", "-fno-slp-vectorize",
-                                       "-gline-tables-only", "-mllvm", "-disable-loop-idiom-all",
-                                       "-mllvm", "-unroll-max-count=4"};
+  // vectors, no calls of memset() for loops; short loops of known length unrolled
+  // whole, others four times where their length can be computed before they run.
+  static const char *const traced[] = {
+      "-fno-vectorize", "-fno-slp-vectorize", "-gline-tables-only",
+      "-mllvm", "-disable-loop-idiom-all", "-mllvm", "-unroll-threshold=300",
+      "-mllvm", "-unroll-max-count=4", "-mllvm", "-unroll-runtime", "-mllvm",
+      "-unroll-allow-partial", "-mllvm", "-unroll-partial-threshold=120", "-mllvm",
+      "-scev-cheap-expansion-budget=16"};
   const char *const *more = c->trace ? traced : plain;
   size_t n_more = c->trace ? sizeof traced / sizeof *traced : sizeof plain / sizeof *plain;
   size_t n_fixed = sizeof fixed / sizeof *fixed;

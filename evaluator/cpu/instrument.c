@@ -63,6 +63,13 @@ struct instrument {
   // Depth of what was computed since the last barrier: global loads << 16 | shared ones.
   struct value_map depth;
   uint32_t deepest;
+  // What earlier stores of the region wait for; a load that may see them waits too.
+  struct chain_store {
+    LLVMValueRef store;
+    uint32_t depth;
+    bool shared;
+  } *stores;
+  size_t n_stores, stores_size;
   size_t region; // the segment that stands for the loads since the last barrier
 };
 
@@ -291,6 +298,14 @@ static enum origin origin_of(struct instrument *in, LLVMValueRef p, int depth)
   }
   case LLVMLoad:
     return origin_of_load(in, p, depth);
+  case LLVMIntToPtr:
+    return LLVMIsAExtractElementInst(LLVMGetOperand(p, 0))
+               ? origin_of(in, LLVMGetOperand(p, 0), depth + 1)
+               : ORIGIN_ANY;
+  case LLVMExtractElement: // of parameters' addresses that were loaded together
+    return LLVMIsALoadInst(LLVMGetOperand(p, 0))
+               ? origin_of_load(in, LLVMGetOperand(p, 0), depth + 1)
+               : ORIGIN_ANY;
   case LLVMPHI:
   case LLVMSelect:
     return origin_of_join(in, p, depth);
@@ -368,6 +383,7 @@ static void region_end(struct instrument *in)
   }
   in->deepest = 0;
   in->region = 0;
+  in->n_stores = 0;
   map_clear(&in->depth);
 }
 
@@ -464,11 +480,91 @@ static uint64_t size_of(const struct instrument *in, LLVMTypeRef t)
   return LLVMStoreSizeOfType(in->data, t);
 }
 
+// The scopes that an instruction's metadata of that kind lists.
+static size_t scopes_of(LLVMValueRef i, const char *kind, LLVMValueRef *out, size_t max)
+{
+  LLVMContextRef ctx = LLVMGetModuleContext(LLVMGetGlobalParent(
+      LLVMGetBasicBlockParent(LLVMGetInstructionParent(i))));
+  LLVMValueRef list =
+      LLVMGetMetadata(i, LLVMGetMDKindIDInContext(ctx, kind, (unsigned)strlen(kind)));
+  size_t n = list ? LLVMGetMDNodeNumOperands(list) : 0;
+  if (!n || n > max)
+    return 0;
+  LLVMGetMDNodeOperands(list, out);
+  return n;
+}
+
+static bool scopes_meet(LLVMValueRef a, LLVMValueRef b)
+{
+  LLVMValueRef scopes[64], others[64];
+  size_t n = scopes_of(a, "alias.scope", scopes, 64), k = scopes_of(b, "noalias", others, 64);
+  for (size_t i = 0; i < n; i++)
+    for (size_t j = 0; j < k; j++)
+      if (scopes[i] == others[j])
+        return true;
+  return false;
+}
+
+// Loads through __ldg() read what nobody writes meanwhile. Its inlined parameter has
+// left a scope, whose domain is named after the function.
+static bool is_read_only_load(LLVMValueRef load)
+{
+  LLVMValueRef scopes[64];
+  size_t n = scopes_of(load, "alias.scope", scopes, 64);
+  for (size_t i = 0; i < n; i++) {
+    LLVMValueRef scope[4] = {NULL}, domain[4] = {NULL};
+    unsigned parts = LLVMGetMDNodeNumOperands(scopes[i]);
+    if (parts < 2 || parts > 4)
+      continue;
+    LLVMGetMDNodeOperands(scopes[i], scope); // itself, its domain, its name
+    parts = LLVMGetMDNodeNumOperands(scope[1]);
+    if (parts < 2 || parts > 4)
+      continue;
+    LLVMGetMDNodeOperands(scope[1], domain); // itself, its name
+    unsigned len = 0;
+    const char *name = domain[1] ? LLVMGetMDString(domain[1], &len) : NULL;
+    static const char mangled[] = "5__ldg";
+    for (unsigned k = 0; name && k + sizeof mangled - 1 <= len; k++)
+      if (!memcmp(name + k, mangled, sizeof mangled - 1))
+        return true;
+  }
+  return false;
+}
+
+// A load cannot be issued before a store that may write what it reads, and that
+// one not before it has its value.
+static uint32_t depth_of_stores(const struct instrument *in, LLVMValueRef load, bool shared)
+{
+  uint32_t most = 0;
+  for (size_t i = 0; i < in->n_stores; i++) {
+    const struct chain_store *s = &in->stores[i];
+    if (s->shared == shared && deeper(s->depth, most) && !scopes_meet(load, s->store) &&
+        !scopes_meet(s->store, load) && (shared || !is_read_only_load(load)))
+      most = s->depth;
+  }
+  return most;
+}
+
+static void chain_store(struct instrument *in, LLVMValueRef i, LLVMValueRef pointer)
+{
+  enum origin o = origin_of(in, pointer, 0);
+  uint32_t depth = depth_of_operands(in, i);
+  if (!depth || (o != ORIGIN_ANY && o != ORIGIN_SHARED) || in->n_stores >= 256)
+    return;
+  in->stores = grow(in->stores, &in->stores_size, in->n_stores, sizeof *in->stores);
+  in->stores[in->n_stores++] = (struct chain_store){i, depth, o == ORIGIN_SHARED};
+}
+
 // Whether a load goes to shared memory, for the length of the chain of loads.
 static void chain_load(struct instrument *in, LLVMValueRef i, LLVMValueRef pointer)
 {
   uint32_t d = depth_of_operands(in, i);
   enum origin o = origin_of(in, pointer, 0);
+  if (o == ORIGIN_ANY || o == ORIGIN_SHARED) {
+    uint32_t after = depth_of_stores(in, i, o == ORIGIN_SHARED);
+    if (deeper(after, d))
+      d = after;
+  }
   if (o == ORIGIN_ANY)
     d += 1 << 16;
   else if (o == ORIGIN_SHARED)
@@ -564,6 +660,7 @@ static int visit(struct instrument *in, LLVMValueRef i, struct kr_err *err)
     pointer = LLVMGetOperand(i, 1);
     type = LLVMTypeOf(LLVMGetOperand(i, 0));
     kind = KR_TRACE_STORE;
+    chain_store(in, i, pointer);
     break;
   case LLVMAtomicRMW:
   case LLVMAtomicCmpXchg:
@@ -721,6 +818,14 @@ int instrument_module(LLVMModuleRef m, LLVMTargetMachineRef tm, struct kr_bytes 
   if (run_passes(m, tm, "always-inline,globaldce,function(sroa,early-cse,"
                         "instcombine<no-verify-fixpoint>,simplifycfg)", err))
     goto out;
+  // Addresses as a GPU's back end has them: constant parts in the access, what is
+  // common computed once, pointers that run along in loops.
+  // Accesses side by side become one where the alignment allows it; what it does not
+  // allow is taken apart again below.
+  if (run_passes(m, tm, "function(separate-const-offset-from-gep,early-cse,slsr,early-cse,"
+                        "nary-reassociate,early-cse,loop-simplify,loop(loop-reduce),early-cse,"
+                        "infer-alignment,load-store-vectorizer,early-cse,simplifycfg,adce)", err))
+    goto out;
   in.entry = LLVMGetNamedFunction(m, VET_ENTRY);
   build_begin(&in);
   in.segments = grow(NULL, &in.segments_size, 0, sizeof *in.segments);
@@ -742,6 +847,7 @@ out:
   map_release(&in.allocas);
   map_release(&in.globals);
   map_release(&in.depth);
+  free(in.stores);
   free(in.segments);
   free(in.accesses);
   return rc;

@@ -128,7 +128,7 @@ static int vet_global(LLVMValueRef g, struct kr_err *err)
     return kr_err_set(err, "`%s` lies in an address space of its own", name);
   if (LLVMIsDeclaration(g)) {
     // extern __shared__ arrays, and nothing else: there is nobody to define it.
-    if (LLVMIsThreadLocal(g))
+    if (LLVMIsThreadLocal(g) || !strcmp(name, VET_REGISTERS))
       return 0;
     return kr_err_set(err, "`%s` is declared but not defined", name);
   }
@@ -161,7 +161,7 @@ static int vet_declaration(LLVMValueRef f, const char *name, size_t len, struct 
     return vet_intrinsic(name, err);
   if (!strcmp(name, "__kr_trace_full")) // inserted later, and by nobody else
     return kr_err_set(err, "the code calls `%s`, a reserved name", name);
-  if (!strcmp(name, "__kr_sreg") || vet_import(name, len) >= 0 || vet_is_tls_init(f, name))
+  if (vet_import(name, len) >= 0 || vet_is_tls_init(f, name))
     return 0;
   return kr_err_set(err, "the code calls `%s`, which device code cannot", name);
 }
@@ -297,23 +297,39 @@ static LLVMValueRef vet_address(const struct vet_lowering *lo, uint64_t address)
   return LLVMConstIntToPtr(LLVMConstInt(lo->i64, address, 0), lo->ptr);
 }
 
+// Where in the registers a use of them reads, in words; -1 for what is no read.
+static int64_t vet_register(LLVMValueRef user, LLVMValueRef of)
+{
+  if (LLVMIsALoadInst(user))
+    return LLVMGetOperand(user, 0) == of ? 0 : -1;
+  bool address = LLVMIsAGetElementPtrInst(user) ||
+                 (LLVMIsAConstantExpr(user) && LLVMGetConstOpcode(user) == LLVMGetElementPtr);
+  if (!address)
+    return -1;
+  LLVMValueRef last = LLVMGetOperand(user, (unsigned)LLVMGetNumOperands(user) - 1);
+  if (!LLVMIsAConstantInt(last))
+    return -1;
+  LLVMTypeRef unit = LLVMGetGEPSourceElementType(user);
+  bool bytes = LLVMGetTypeKind(unit) == LLVMIntegerTypeKind && LLVMGetIntTypeWidth(unit) == 8;
+  int64_t at = LLVMConstIntGetSExtValue(last) / (bytes ? 4 : 1);
+  for (LLVMUseRef u = LLVMGetFirstUse(user); u; u = LLVMGetNextUse(u))
+    if (!LLVMIsALoadInst(LLVMGetUser(u)))
+      return -1;
+  return at;
+}
+
 static int vet_lower_sregs(const struct vet_lowering *lo, LLVMModuleRef m, struct kr_err *err)
 {
-  LLVMValueRef f = LLVMGetNamedFunction(m, "__kr_sreg");
-  while (f && LLVMGetFirstUse(f)) {
-    LLVMValueRef call = LLVMGetUser(LLVMGetFirstUse(f));
-    if (!LLVMIsACallInst(call) || LLVMGetCalledValue(call) != f ||
-        !LLVMIsAConstantInt(LLVMGetOperand(call, 0)))
-      return kr_err_set(err, "the code takes the address of a function of the runtime");
-    uint64_t which = LLVMConstIntGetZExtValue(LLVMGetOperand(call, 0));
-    if (which >= 12)
+  LLVMValueRef g = LLVMGetNamedGlobal(m, VET_REGISTERS);
+  if (!g)
+    return 0;
+  for (LLVMUseRef u = LLVMGetFirstUse(g); u; u = LLVMGetNextUse(u)) {
+    int64_t at = vet_register(LLVMGetUser(u), g);
+    if (at < 0 || at >= 12)
       return kr_err_set(err, "the code reads a register that is not there");
-    LLVMPositionBuilderBefore(lo->builder, call);
-    LLVMValueRef load =
-        LLVMBuildLoad2(lo->builder, lo->i32, vet_address(lo, KR_REGS_BASE + 4 * which), "");
-    LLVMReplaceAllUsesWith(call, load);
-    LLVMInstructionEraseFromParent(call);
   }
+  LLVMReplaceAllUsesWith(g, vet_address(lo, KR_REGS_BASE));
+  LLVMDeleteGlobal(g);
   return 0;
 }
 

@@ -9,7 +9,7 @@
 
 // What a module may hold before any code is made of it, and the rewriting that
 // turns it into SIMT code: thread-local variables become memory of the block,
-// the __kr_sreg() calls loads of the running thread's registers.
+// __kr_sregs the running thread's registers.
 
 // Checks the whole module against allow-lists. Returns 0, or -1 with a sentence
 // that names what was found.
@@ -26,5 +26,7 @@ int vet_import(const char *name, size_t len);
 
 // The name of the one function a module must define and may not otherwise.
 #define VET_ENTRY "__kr_entry"
+// The variable that stands for the running thread's registers.
+#define VET_REGISTERS "__kr_sregs"
 
 #endif

@@ -227,9 +227,10 @@ static void names(void)
   refused("extern \"C\" void __kr_spin() noexcept {}" KERNEL, says);
   refused("extern \"C\" void __kr_mine() {}" KERNEL, says);
   refused("extern \"C\" void __kr_entry(void **) {}" KERNEL, "redefinition");
-  refused("__global__ void k(int *o) { o[0] = __kr_sreg(99); }", "a register that is not there");
-  refused("__global__ void k(int *o) { unsigned (*volatile p)(int) = __kr_sreg; o[0] = p(1); }",
-          "the address of a function of the runtime");
+  refused("__global__ void k(int *o) { o[0] = __kr_sregs[99]; }", "a register that is not there");
+  refused("__global__ void k(int *o) { o[0] = __kr_sregs[o[1]]; }", "a register that is not there");
+  refused("__global__ void k(int *o) { *(volatile unsigned *)&__kr_sregs[3] = 1; }",
+          "a register that is not there");
 }
 
 static void machine(void)

@@ -180,9 +180,10 @@ KR_FN unsigned atomicDec(unsigned *p, unsigned limit)
 
 // --- loads and stores with a cache hint: plain ones ---
 
+// Nothing writes meanwhile what it reads.
+template <class T> KR_FN T __ldg(const T *__restrict__ p) { return *p; }
 #define KR_LOAD(name)                                                                              \
   template <class T> KR_FN T name(const T *p) { return *p; }
-KR_LOAD(__ldg)
 KR_LOAD(__ldca)
 KR_LOAD(__ldcg)
 KR_LOAD(__ldcs)

@@ -2,11 +2,15 @@
 #define KR_MACHINE_H
 
 // What a thread asks of the machine it runs on. In run mode the compiler driver
-// replaces __kr_sreg() by loads of the running thread's registers, and the
-// others are the runtime's.
+// gives __kr_sregs the place of the running thread's registers, and the others
+// are the runtime's.
 
 extern "C" {
-__device__ unsigned __kr_sreg(int which) __attribute__((const, nothrow));
+#if !KR_PARSE
+// Memory, and no function: with -fconvergent-functions a call would hold up
+// everything that moves or unrolls loops.
+extern const unsigned __kr_sregs[12];
+#endif
 // op: 0 plain, 1 count, 2 and, 3 or.
 __device__ int __kr_sync(int op, int pred) __attribute__((convergent, nothrow));
 __device__ void __kr_syncwarp(unsigned mask) __attribute__((convergent, nothrow));
@@ -42,14 +46,14 @@ extern const __device__ int warpSize;
     __declspec(property(get = __kr_x)) unsigned x;                                                 \
     __declspec(property(get = __kr_y)) unsigned y;                                                 \
     __declspec(property(get = __kr_z)) unsigned z;                                                 \
-    static inline __attribute__((always_inline)) unsigned __kr_x() { return __kr_sreg(first); }    \
+    static inline __attribute__((always_inline)) unsigned __kr_x() { return __kr_sregs[first]; }   \
     static inline __attribute__((always_inline)) unsigned __kr_y()                                 \
     {                                                                                              \
-      return __kr_sreg((first) + 1);                                                               \
+      return __kr_sregs[(first) + 1];                                                              \
     }                                                                                              \
     static inline __attribute__((always_inline)) unsigned __kr_z()                                 \
     {                                                                                              \
-      return __kr_sreg((first) + 2);                                                               \
+      return __kr_sregs[(first) + 2];                                                              \
     }                                                                                              \
     inline __attribute__((always_inline)) operator uint3() const                                   \
     {                                                                                              \
