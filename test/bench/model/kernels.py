@@ -243,12 +243,14 @@ def each(todo, work, jobs):
                 yield k, None, "%s/%s: %s" % (k.set, k.name, e)
 
 
-def write(path, todo, lines):
-    """JSON lines, in the kernels' order, to a file or, for `-`, standard output."""
-    out = sys.stdout if path == "-" else open(path, "w")
-    for k in todo:
-        for row in lines.get(k, []):
-            out.write(json.dumps(row) + "\n")
-    out.flush()
-    if path != "-":
-        out.close()
+class Lines:
+    """JSON lines to a file or, for `-`, standard output, each there once it is written:
+    what ends a run early loses nothing that was done."""
+
+    def __init__(self, path):
+        self.out = sys.stdout if path == "-" else open(path, "w")
+
+    def write(self, rows):
+        for row in rows:
+            self.out.write(json.dumps(row) + "\n")
+        self.out.flush()

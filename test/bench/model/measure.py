@@ -70,7 +70,7 @@ def timed(s):
 
 
 def measure(todo, folder, jobs, output):
-    progress, lines = kernels.Progress(len(todo)), {}
+    progress, lines = kernels.Progress(len(todo)), kernels.Lines(output)
     for first in range(0, len(todo), jobs):
         sessions = []
         for k, s, why in list(kernels.each(todo[first:first + jobs], lambda k: opened(k, folder), jobs)):
@@ -78,15 +78,15 @@ def measure(todo, folder, jobs, output):
                 progress.done(k, [why])
             else:
                 sessions.append(s)
-        for s in sessions:
+        for s in sorted(sessions, key=lambda s: todo.index(s.kernel)):
             try:
-                lines[s.kernel], bad = timed(s)
+                rows, bad = timed(s)
+                lines.write(rows)
             except Exception as e:
                 bad = ["%s/%s: %s" % (s.kernel.set, s.kernel.name, e)]
             finally:
                 s.close()
             progress.done(s.kernel, bad)
-    kernels.write(output, todo, lines)
     return progress.end("measure.py")
 
 

@@ -22,7 +22,7 @@ def main():
     todo = kernels.find(args.set or kernels.SETS, args.only)
     if not todo:
         sys.exit("model.py: no such kernel")
-    progress, lines = kernels.Progress(len(todo)), {}
+    progress, lines = kernels.Progress(len(todo)), kernels.Lines(args.output)
 
     def work(k):
         return kernels.ask(k, "cpu", folder, "time", ["--gpu=" + args.gpu])
@@ -30,12 +30,12 @@ def main():
     for k, result, why in kernels.each(todo, work, args.jobs):
         bad = [why] if why else []
         if result:
-            lines[k], bad = kernels.rows(k, *result)
-            for row in lines[k]:
+            rows, bad = kernels.rows(k, *result)
+            for row in rows:
                 row["modelled_us"] = row.pop("us")
                 del row["base_us"]
+            lines.write(rows)
         progress.done(k, bad)
-    kernels.write(args.output, todo, lines)
     return progress.end("model.py")
 
 
