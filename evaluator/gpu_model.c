@@ -150,6 +150,7 @@ struct constants {
   double shared, shuffle, barrier;
   double inst;  // a warp's own instructions, one after another, on the mean
   double start; // a block's launch and a warp's end
+  double block; // between two blocks that a multiprocessor starts
   // Memory.
   double partial_store; // sectors' worth of L2 time that writing a part of one takes; fitted
   double scatter;       // DRAM bytes moved for a byte of an isolated sector: 64 are read for 32
@@ -176,6 +177,7 @@ static const struct constants fitted = {
     .barrier = 30,
     .inst = 0.5,
     .start = 550,
+    .block = 150,
     .partial_store = 2.6,
     .scatter = 2.3,
     .l2_share = 0.6,
@@ -197,7 +199,7 @@ static const char *const term_names[] = {
     [KR_TERM_ISSUE] = "issue",     [KR_TERM_FP32] = "fp32",     [KR_TERM_FP64] = "fp64",
     [KR_TERM_INT] = "int",         [KR_TERM_SFU] = "sfu",       [KR_TERM_L1] = "L1",
     [KR_TERM_SHARED] = "shared",   [KR_TERM_L2] = "L2",         [KR_TERM_DRAM] = "DRAM",
-    [KR_TERM_ATOMIC] = "atomic",   [KR_TERM_LATENCY] = "latency", [KR_TERM_LAUNCH] = "launch",
+    [KR_TERM_ATOMIC] = "atomic",   [KR_TERM_BLOCKS] = "blocks",   [KR_TERM_LATENCY] = "latency", [KR_TERM_LAUNCH] = "launch",
 };
 
 const char *kr_term_name(enum kr_term term)
@@ -403,9 +405,10 @@ static void model(const struct constants *k, const struct kr_gpu *gpu, const str
   t[KR_TERM_LATENCY] = waves * warp_cycles(k, c, &m) * cycle_us;
 
   // L1 and shared memory are one unit.
+  t[KR_TERM_BLOCKS] = blocks * busiest * k->block * cycle_us;
   const double units[] = {t[KR_TERM_ISSUE], t[KR_TERM_FP32], t[KR_TERM_FP64], t[KR_TERM_INT],
                           t[KR_TERM_SFU],   t[KR_TERM_L1] + t[KR_TERM_SHARED], t[KR_TERM_L2],
-                          t[KR_TERM_DRAM],  t[KR_TERM_ATOMIC]};
+                          t[KR_TERM_DRAM],  t[KR_TERM_ATOMIC], t[KR_TERM_BLOCKS]};
   double both[2] = {norm(units, sizeof units / sizeof *units, k->throughput_norm),
                     t[KR_TERM_LATENCY]};
   out->us = k->launch_us + norm(both, 2, k->latency_norm);

@@ -37,6 +37,7 @@ enum kr_term {
   KR_TERM_L2,
   KR_TERM_DRAM,
   KR_TERM_ATOMIC,
+  KR_TERM_BLOCKS,  // a multiprocessor starts one block after another
   KR_TERM_LATENCY, // too few warps in flight for the length of a warp's chain
   KR_TERM_LAUNCH,
   KR_N_TERMS

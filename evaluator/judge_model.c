@@ -15,7 +15,7 @@
 // original is counted once, when the evaluator opens; its contents stay for the
 // candidates, so that both are counted on the same.
 
-enum { MODEL_BUDGET_MS = 300 }; // of a case
+enum { MODEL_BUDGET_MS = 100 }; // of a case; sampled blocks of it are plenty
 #define MODEL_KEPT_BYTES ((size_t)2 << 30) // of contents that stay between candidates
 
 // --- what does not fit ---

@@ -22,7 +22,7 @@ static const struct {
     CONSTANT(launch_us), CONSTANT(throughput_norm), CONSTANT(latency_norm), CONSTANT(issue_alu),
     CONSTANT(issue_int), CONSTANT(issue_control), CONSTANT(issue_div), CONSTANT(issue_sfu),
     CONSTANT(dram), CONSTANT(l2), CONSTANT(l1), CONSTANT(shared), CONSTANT(shuffle),
-    CONSTANT(barrier), CONSTANT(inst), CONSTANT(start),
+    CONSTANT(barrier), CONSTANT(inst), CONSTANT(start), CONSTANT(block),
     CONSTANT(partial_store), CONSTANT(scatter), CONSTANT(l2_share), CONSTANT(atomic),
     CONSTANT(atomic_same), CONSTANT(shared_atomic),
 };
