@@ -88,7 +88,7 @@ struct counted {
 // Counts one launch of `module` and models it. -1 with a sentence when the back
 // end broke; `out->result` says how the launch went.
 static int count_case(struct kr_evaluator *e, size_t index, struct kr_module *module,
-                      const struct kr_resources *res, const struct kr_launch *launch,
+                      const struct model_code *code, const struct kr_launch *launch,
                       unsigned budget_ms, struct counted *out, struct kr_err *err)
 {
   struct kr_count_options o = {.launch = *launch, .budget_ms = budget_ms};
@@ -98,7 +98,9 @@ static int count_case(struct kr_evaluator *e, size_t index, struct kr_module *mo
   e->lost |= out->result.device_lost;
   if (rc || out->result.status != KR_RUN_OK)
     return rc;
-  kr_gpu_model(e->model->gpu, c, res, &out->model.modelled);
+  size_t kernel = kr_case_kernel(e->c, index);
+  model_refine(code, kernel, c);
+  kr_gpu_model(e->model->gpu, c, &code->resources[kernel], &out->model.modelled);
   return 0;
 }
 
@@ -126,7 +128,7 @@ static int open_model_case(struct kr_evaluator *e, size_t index)
       kr_instance_launch(&m->cases[index].in, &e->c->geometry, &m->facts, &launch, &err)) {
     snprintf(text, sizeof text, "%s", err.text);
   } else if (!too_many_registers(m, res, &launch, text, sizeof text)) {
-    if (count_case(e, index, e->original, res, &launch, MODEL_BUDGET_MS, &n, &err))
+    if (count_case(e, index, e->original, &m->original, &launch, MODEL_BUDGET_MS, &n, &err))
       snprintf(text, sizeof text, "%s", err.text);
     else if (n.result.status != KR_RUN_OK)
       snprintf(text, sizeof text, "%s", n.result.text);
@@ -291,7 +293,7 @@ static int model_case_of(struct judgement *j, size_t index, const struct model_c
     rc = JUDGE_FAILED;
     goto out;
   }
-  if (count_case(e, index, j->m, res, &launch, budget_ms, &n, &err)) {
+  if (count_case(e, index, j->m, code, &launch, budget_ms, &n, &err)) {
     judge_broke(j, err.text);
     rc = JUDGE_BROKE;
     goto out;

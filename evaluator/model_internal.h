@@ -1,6 +1,7 @@
 #ifndef KR_MODEL_INTERNAL_H
 #define KR_MODEL_INTERNAL_H
 
+#include "cuda/sass.h"
 #include "evaluate.h"
 
 // Modelled times from inside: what stands in for a clock where a back end counts
@@ -17,7 +18,8 @@ struct model_case {
 struct model_code {
   bool known; // it was made; else all is unknown
   struct kr_resources resources[KR_MAX_INSTANTIATIONS]; // of each kernel
-  struct kr_hash hash;                                  // of all
+  struct sass_facts sass[KR_MAX_INSTANTIATIONS];
+  struct kr_hash hash; // of all
 };
 
 struct model_state {
@@ -41,6 +43,9 @@ void model_close(struct kr_evaluator *e);
 // Opens the compiler for the GPU's machine code, where there is one.
 void model_compiler_open(struct model_state *m, const char *cuda_path);
 void model_compiler_close(struct model_state *m);
+// What the machine code knows better than bitcode does: how many of a warp's loads
+// are under way together.
+void model_refine(const struct model_code *code, size_t kernel, struct kr_counters *c);
 void model_code(const struct model_state *m, const struct kr_contract *c, const char *text,
                 size_t len, struct model_code *out);
 

@@ -41,14 +41,30 @@ void model_code(const struct model_state *m, const struct kr_contract *c, const 
   if (!m->compiler)
     return;
   out->known = !cuda_static_read(m->compiler, c, m->gpu->arch, text, len, out->resources,
-                                 &out->hash, &err);
+                                 out->sass, &out->hash, &err);
   if (out->known)
     return;
   forget(out);
   kr_debug("time", "registers are guessed: %s", err.text);
 }
 
+void model_refine(const struct model_code *code, size_t kernel, struct kr_counters *c)
+{
+  double waits = -1;
+  if (code->known && c->warps > 0)
+    waits = sass_waits(&code->sass[kernel], c->loads.requests / c->warps);
+  if (waits <= 0)
+    return;
+  c->chain_global = waits;
+  c->loads_in_flight = c->loads.requests / c->warps / waits;
+}
+
 #else
+
+void model_refine(const struct model_code *code, size_t kernel, struct kr_counters *c)
+{
+  (void)code, (void)kernel, (void)c;
+}
 
 void model_compiler_open(struct model_state *m, const char *cuda_path)
 {

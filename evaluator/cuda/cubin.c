@@ -234,6 +234,17 @@ static void read_usage(const struct image *im, const char *kernel, struct cubin_
   }
 }
 
+const unsigned char *cubin_text(const unsigned char *bytes, size_t len, const char *kernel,
+                                size_t *text_len)
+{
+  struct image im;
+  struct kr_err err = {{0}};
+  size_t text = image_open(&im, bytes, len, &err) ? 0 : section_of(&im, ".text.", kernel);
+  const unsigned char *data = text ? contents(&im, &im.sections[text]) : NULL;
+  *text_len = data ? im.sections[text].sh_size : 0;
+  return data;
+}
+
 int cubin_read(const unsigned char *bytes, size_t len, const char *kernel,
                struct cubin_facts *out, struct kr_err *err)
 {

@@ -28,6 +28,10 @@ struct cubin_facts {
   int registers, frame_bytes;
 };
 
+// The machine code of a kernel alone; NULL when the bytes are no cubin or lack it.
+const unsigned char *cubin_text(const unsigned char *bytes, size_t len, const char *kernel,
+                                size_t *text_len);
+
 // Returns -1 with a sentence when the bytes are no cubin or lack the kernel.
 int cubin_read(const unsigned char *bytes, size_t len, const char *kernel,
                struct cubin_facts *out, struct kr_err *err);

@@ -31,8 +31,8 @@ void cuda_static_close(struct cuda_static *s)
 }
 
 int cuda_static_read(struct cuda_static *s, const struct kr_contract *c, const char *arch,
-                     const char *text, size_t len, struct kr_resources *out, struct kr_hash *hash,
-                     struct kr_err *err)
+                     const char *text, size_t len, struct kr_resources *out,
+                     struct sass_facts *sass, struct kr_hash *hash, struct kr_err *err)
 {
   struct cuda_code code;
   struct cubin_facts facts;
@@ -49,6 +49,9 @@ int cuda_static_read(struct cuda_static *s, const struct kr_contract *c, const c
     if (rc)
       break;
     out[i] = (struct kr_resources){facts.registers, -1, facts.frame_bytes, -1, -1, 0};
+    size_t text_len;
+    const unsigned char *code_of = cubin_text(code.cubin, code.len, code.lowered[i], &text_len);
+    sass_read(code_of, text_len, &sass[i]);
     kr_hasher_add(&hasher, &facts.code, sizeof facts.code);
   }
   *hash = kr_hasher_end(&hasher);

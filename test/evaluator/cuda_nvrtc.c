@@ -5,6 +5,7 @@
 #include "evaluator/base/mem.h"
 #include "evaluator/cuda/compile.h"
 #include "evaluator/cuda/cubin.h"
+#include "evaluator/cuda/sass.h"
 #include "evaluator/cuda/stdheaders.h"
 #include "unit.h"
 
@@ -392,6 +393,65 @@ static void registers_and_frames_are_read(void)
   release(&o);
 }
 
+static struct sass_facts sass_of(const char *text)
+{
+  struct outcome o = compile("f", text, NULL);
+  struct sass_facts f;
+  memset(&f, 0, sizeof f);
+  size_t len = 0;
+  CHECK_INT(o.rc, 0);
+  const unsigned char *code = cubin_text(o.code.cubin, o.code.len, o.code.lowered[0], &len);
+  CHECK(code && len % 16 == 0);
+  sass_read(code, len, &f);
+  release(&o);
+  return f;
+}
+
+// How many of a thread's loads are under way together stands in the machine code.
+static void waits_for_loads_are_counted(void)
+{
+  struct sass_facts f = sass_of("__global__ void f(float *x) { x[threadIdx.x] = 1; }");
+  CHECK_INT(f.whole.loads, 0);
+  CHECK(sass_waits(&f, 1) < 0);
+  f = sass_of("__global__ void f(const float *x, float *y) {\n"
+              "  int i = threadIdx.x; y[i] = x[i] + x[i + 32] + x[i + 64] + x[i + 96]; }");
+  CHECK_INT(f.whole.loads, 4);
+  CHECK_NEAR(sass_waits(&f, 4), 1, 0.51); // together, or the first one waited for alone
+  CHECK_INT(f.n_loops, 0);
+  // Each address is the value before it.
+  f = sass_of("__global__ void f(const int *x, int *y, int n) {\n"
+              "  int p = threadIdx.x;\n"
+              "#pragma unroll 1\n"
+              "  for (int k = 0; k < n; k++) p = x[p];\n"
+              "  y[threadIdx.x] = p; }");
+  CHECK(f.n_loops >= 1);
+  CHECK_NEAR(sass_waits(&f, 1000), 1000, 1e-9);
+  // A sum is unrolled, and its loads go first.
+  f = sass_of("__global__ void f(const float *x, float *y, int n) {\n"
+              "  float s = 0;\n"
+              "  for (int i = threadIdx.x; i < n; i += 256) s += x[i];\n"
+              "  y[threadIdx.x] = s; }");
+  double waits = sass_waits(&f, 1024);
+  CHECK(waits >= 1024 / 32 && waits <= 1024 / 4);
+  // With stores that may hit what is loaded next there is one load at a time.
+  f = sass_of("__global__ void f(const float *x, float *y, int n, int step) {\n"
+              "#pragma unroll 1\n"
+              "  for (int i = threadIdx.x; i < n; i += step) y[i] = x[i]; }");
+  CHECK_NEAR(sass_waits(&f, 1024), 1024, 1e-9);
+  // Bytes that are no code do no harm.
+  unsigned char noise[16 * 64 + 7];
+  for (size_t i = 0; i < sizeof noise; i++)
+    noise[i] = (unsigned char)(i * 37 + i / 5);
+  sass_read(noise, sizeof noise, &f);
+  for (size_t i = 0; i < sizeof noise; i += 16) {
+    noise[i] = 0x47;
+    noise[i + 1 < sizeof noise ? i + 1 : i] = 0x09; // branches to anywhere
+  }
+  sass_read(noise, sizeof noise, &f);
+  sass_read(NULL, 0, &f);
+  CHECK_INT(f.whole.loads, 0);
+}
+
 int main(void)
 {
   struct kr_err err = {0};
@@ -413,6 +473,7 @@ int main(void)
   broken_machine_code_is_refused();
   what_cannot_be_is_told();
   registers_and_frames_are_read();
+  waits_for_loads_are_counted();
   nvrtc_compiler_release(&compiler);
   return unit_end();
 }
