@@ -4,9 +4,10 @@
 // It is a search, not a sampler: one long line of turns that goes on from
 // trajectory to trajectory, since every turn knows all verdicts before it. A rule
 // that failed at a place is never tried there again; one that was right and
-// faster becomes the base of what follows; when the best base has nothing left,
-// others that are nearly as good are taken up. The same verdicts give the same
-// proposals: there is no chance in it.
+// faster becomes the base of what follows. When the best base has nothing left,
+// the same rule is tried with its other numbers where it won, and then others that
+// are nearly as good are taken up. The same verdicts give the same proposals: there
+// is no chance in it.
 //
 // Where nothing is timed every right step is built upon, in the order of the
 // rules' own guesses, and nothing is tried whose only use is to be compared.
@@ -26,6 +27,8 @@
 static const double builtin_step = 1.005;
 // Bases that are worth a second look when the best one has nothing left.
 static const double builtin_near = 0.9;
+// Sizes that may be tried on one base without a gain.
+enum { BUILTIN_SIZES = 4 };
 
 enum attempt_state { ATTEMPT_ASKED, ATTEMPT_FAILED, ATTEMPT_RIGHT };
 
@@ -142,10 +145,17 @@ static double attempt_worth(const struct builtin *m, const struct attempt *a)
 // --- the next one ---
 
 // Was it tried, so that trying it on `base` tells nothing new?
+static bool builtin_gained(const struct builtin *m, const struct attempt *a)
+{
+  return a->state == ATTEMPT_RIGHT &&
+         (m->untimed || a->speedup >= builtin_step * m->attempts[a->base].speedup);
+}
+
 static bool builtin_tried(const struct builtin *m, size_t base, const struct kr_proposal *p,
                           struct kr_hash hash)
 {
   bool sizes = !strcmp(p->rule, "block-size");
+  unsigned idle = 0;
   for (size_t i = 0; i < m->n; i++) {
     const struct attempt *a = &m->attempts[i];
     if (kr_hash_equal(a->hash, hash))
@@ -159,12 +169,14 @@ static bool builtin_tried(const struct builtin *m, size_t base, const struct kr_
     if (a->base == base || a->state == ATTEMPT_FAILED)
       return true;
     // Right, but no gain where it was tried: only of sizes another base may think
-    // otherwise, and one that holds it already has nothing to gain.
-    bool gained = m->untimed || a->speedup >= builtin_step * m->attempts[a->base].speedup;
-    if (!gained && !sizes)
+    // otherwise.
+    if (!builtin_gained(m, a) && !sizes)
       return true;
   }
-  return false;
+  for (size_t i = 1; sizes && i < m->n; i++)
+    idle += m->attempts[i].base == base && !strcmp(m->attempts[i].rule, p->rule) &&
+            !builtin_gained(m, &m->attempts[i]);
+  return idle >= BUILTIN_SIZES;
 }
 
 static void builtin_ask_rules(struct builtin *m, size_t i, const struct kr_contract *c)
@@ -188,8 +200,9 @@ static double builtin_guess(const struct builtin *m, const struct kr_proposal *p
   return guess;
 }
 
-// The best proposal for a base that was not tried, or NULL.
-static const struct kr_proposal *builtin_best(struct builtin *m, size_t base,
+// The best proposal for a base that was not tried, or NULL; of one rule alone
+// where `rule` is not NULL.
+static const struct kr_proposal *builtin_best(struct builtin *m, size_t base, const char *rule,
                                               const struct kr_contract *c)
 {
   builtin_ask_rules(m, base, c);
@@ -197,7 +210,7 @@ static const struct kr_proposal *builtin_best(struct builtin *m, size_t base,
   double best_guess = 0;
   for (size_t i = 0; i < m->attempts[base].next.n; i++) {
     const struct kr_proposal *p = &m->attempts[base].next.items[i];
-    if (m->untimed && !strcmp(p->rule, "block-size"))
+    if ((m->untimed && !strcmp(p->rule, "block-size")) || (rule && strcmp(rule, p->rule)))
       continue;
     struct kr_hash hash =
         attempt_hash(p->code, p->has_geometry ? &p->geometry : &m->attempts[base].geometry);
@@ -210,14 +223,16 @@ static const struct kr_proposal *builtin_best(struct builtin *m, size_t base,
   return best;
 }
 
-// Bases from the best down; those far behind the best are left alone.
+// Bases from the best down; those far behind the best are left alone, but for the
+// rule that led from one of them to the best.
 static const struct kr_proposal *builtin_choose(struct builtin *m, const struct kr_contract *c,
                                                 size_t *base)
 {
   bool *seen = kr_xcalloc(m->n, sizeof *seen);
   const struct kr_proposal *p = NULL;
   double top = 0;
-  for (size_t k = 0; k < m->n && !p; k++) {
+  // Without times the guesses have led here, and there is nothing to come back for.
+  for (size_t k = 0; k < (m->untimed ? 1 : m->n) && !p; k++) {
     size_t best = SIZE_MAX;
     for (size_t i = 0; i < m->n; i++) {
       if (!seen[i] && m->attempts[i].state == ATTEMPT_RIGHT &&
@@ -234,7 +249,12 @@ static const struct kr_proposal *builtin_choose(struct builtin *m, const struct 
     if (worth < builtin_near * top)
       break;
     *base = best;
-    p = builtin_best(m, best, c);
+    p = builtin_best(m, best, NULL, c);
+    if (!p && !k && best && !m->untimed) {
+      // 4 elements a thread won: 8 may be better still.
+      *base = m->attempts[best].base;
+      p = builtin_best(m, *base, m->attempts[best].rule, c);
+    }
   }
   free(seen);
   return p;
@@ -280,16 +300,16 @@ static int builtin_complete(void *self, const struct model_request *req, struct 
                                      : "the built-in model has nothing left to try");
   }
   const struct kr_geometry *g = p->has_geometry ? &p->geometry : &m->attempts[base].geometry;
-  // The summary tells the whole way from the original.
+  // The summary tells the whole way back to the original.
   struct kr_bytes summary, text;
   kr_bytes_init(&summary, 1 << 16);
   kr_bytes_init(&text, KR_BYTES_DEFAULT_MAX);
-  size_t way[64], n = 0;
-  for (size_t i = base; i && n < 64; i = m->attempts[i].base)
-    way[n++] = i;
-  while (n--)
-    kr_bytes_addf(&summary, "%s (%s), then ", m->attempts[way[n]].rule, m->attempts[way[n]].place);
-  kr_bytes_addf(&summary, "%s (%s): %s", p->rule, p->place, p->summary);
+  kr_bytes_addf(&summary, "%s (%.40s%s): %s", p->rule, p->place, strlen(p->place) > 40 ? "..." : "",
+                p->summary);
+  for (size_t i = base; i; i = m->attempts[i].base)
+    kr_bytes_addf(&summary, "%s%s", i == base ? " On top of " : ", ", m->attempts[i].rule);
+  if (base)
+    kr_bytes_addc(&summary, '.');
   builtin_reply(req->contract, p->code, g, summary.data, &text);
   double guess = m->attempts[base].guess * p->gain;
   size_t made = attempt_add(m, p->code, g); // moves the attempts, not their proposals' strings
