@@ -33,7 +33,8 @@ enum kr_run_status {
 enum kr_placement {
   KR_PLACE_END,   // ends exactly at unmapped memory
   KR_PLACE_ALIGN, // ends at the promised alignment, the gap filled with poison
-  KR_PLACE_START  // starts at the mapping's start, unmapped memory before it
+  KR_PLACE_START, // starts at the mapping's start, unmapped memory before it
+  KR_PLACE_DEVICE // as a GPU's allocator gives it: element 0 on 256 bytes, for counting
 };
 
 struct kr_run_options {

@@ -187,6 +187,10 @@ static uint64_t cpu_offset(const struct kr_buffer *b, enum kr_placement placemen
     uint64_t off = (align - zero % align) % align;
     return off <= mapped - b->bytes ? off : 0;
   }
+  case KR_PLACE_DEVICE:
+    if (align < 256)
+      align = 256;
+  // fall through
   case KR_PLACE_ALIGN: {
     uint64_t last = mapped - b->bytes;
     uint64_t over = (last + zero) % align;

@@ -196,7 +196,7 @@ int cpu_count(struct kr_device *dev, struct kr_module *m, struct kr_dataset *d,
   if (timeout_ms < COUNT_TIMEOUT_FACTOR * budget_ms)
     timeout_ms = COUNT_TIMEOUT_FACTOR * budget_ms;
   struct cpu_layout *lay = kr_xcalloc(1, sizeof *lay);
-  struct kr_run_options run = {.launch = *l, .placement = KR_PLACE_END, .poison = 0};
+  struct kr_run_options run = {.launch = *l, .placement = KR_PLACE_DEVICE, .poison = 0};
   struct kr_bytes words;
   kr_bytes_init(&words, 4096);
   int rc = -1;

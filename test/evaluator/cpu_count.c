@@ -31,21 +31,27 @@ static struct kr_count_options launch(unsigned gx, unsigned gy, unsigned bx, uns
                                    .budget_ms = 2000};
 }
 
-static struct kr_counters count(const char *code, unsigned gx, unsigned gy, unsigned bx,
-                                unsigned by)
+static struct kr_counters count_some(const char *code, unsigned n, unsigned gx, unsigned gy,
+                                     unsigned bx, unsigned by)
 {
   struct kit k;
   struct kr_counters c;
   struct kr_run_result r;
   kit_begin(&k, "k");
-  kit_buffer(&k, "a", KR_IN, 4, N, zeros);
-  kit_buffer(&k, "o", KR_OUT, 4, N, NULL);
+  kit_buffer(&k, "a", KR_IN, 4, n, zeros);
+  kit_buffer(&k, "o", KR_OUT, 4, n, NULL);
   CHECK_INT(count_on(&k, code, launch(gx, gy, bx, by), &c, &r), 0);
   if (r.status != KR_RUN_OK)
     fprintf(stderr, "%s: %s\n", code, r.text);
   CHECK_INT(r.status, KR_RUN_OK);
   kit_end(&k);
   return c;
+}
+
+static struct kr_counters count(const char *code, unsigned gx, unsigned gy, unsigned bx,
+                                unsigned by)
+{
+  return count_some(code, N, gx, gy, bx, by);
 }
 
 static double per_request(const struct kr_traffic *t)
@@ -106,6 +112,22 @@ static void copies(void)
   CHECK_IS(per_request(&c.loads), 32);
   CHECK_IS(per_request(&c.stores), 32);
   CHECK_IS(c.stores.partial_sectors / c.stores.requests, 32);
+}
+
+// Where a GPU's allocator puts it, whatever the length: no access lies across more
+// sectors than there, and what is promised of alignment holds.
+static void odd_lengths(void)
+{
+  struct kr_counters c =
+      count_some("__global__ void k(const float *a, float *o) {\n"
+                 " int i = blockIdx.x * blockDim.x + threadIdx.x; o[i] = a[i]; }",
+                 N - 1, N / 256 - 1, 1, 256, 1);
+  CHECK_IS(per_request(&c.loads), 4);
+  CHECK_IS(per_request(&c.stores), 4);
+  c = count_some("__global__ void k(const float *a, float *o) {\n"
+                 " int i = blockIdx.x * blockDim.x + threadIdx.x;\n"
+                 " ((float4 *)o)[i] = ((const float4 *)a)[i]; }", N - 1, N / 1024 - 1, 1, 256, 1);
+  CHECK_IS(per_request(&c.loads), 16);
 }
 
 #define TRANSPOSE(pad)                                                                             \
@@ -443,6 +465,7 @@ int main(void)
 {
   zeros = kr_xcalloc(N, sizeof *zeros);
   copies();
+  odd_lengths();
   transposes();
   reductions();
   softmax();
