@@ -52,7 +52,7 @@ static bool take_leaves(struct assembly *a)
       const struct kr_pleaf *leaf = &p->type.leaves[l];
       KR_GROW(a->leaves, a->n_leaves, cap);
       struct asm_leaf *out = &a->leaves[a->n_leaves++];
-      *out = (struct asm_leaf){.param = p, .leaf = leaf};
+      *out = (struct asm_leaf){.param = p, .leaf = leaf, .p = i, .l = l};
       out->path = leaf->path[0] ? kr_xasprintf("%s.%s", p->name, leaf->path) : kr_xstrdup(p->name);
       out->binding = asm_binding_find(a->m, out->path, NULL);
       // An integer to the compiler, an object to the driver.
@@ -122,12 +122,17 @@ static bool check_bindings(struct assembly *a)
     for (size_t j = 0; j < b->n_paths; j++) {
       const struct asm_leaf *leaf = asm_leaf_find(a, b->paths[j]);
       const struct kr_pparam *p;
+      bool number;
       if (leaf && leaf->leaf->kind == KR_SCALAR_POINTER)
         ok = asm_fail(a, b->path_at[j], "`%s` is a pointer (%s); give it a section: %s(%s[…])",
                       b->paths[j], asm_type_name(leaf), leaf->leaf->pointee_const ? "in" : "inout",
                       b->paths[j]);
       else if (!leaf && is_param(a, b->paths[j], &p))
         ok = fail_member(a, p, b->paths[j], b->path_at[j]);
+      else if (asm_is_tparam(a, b->paths[j], &number))
+        ok = asm_fail(a, b->path_at[j],
+                      "`%s` is a template parameter; its values stand in instantiate(%s = …)",
+                      b->paths[j], b->paths[j]);
       else if (!leaf && !asm_name_is_used(a, b->paths[j]))
         asm_tell(a, KR_SEV_WARNING, b->path_at[j], "`%s` is no parameter and is used nowhere",
                  b->paths[j]);
@@ -208,6 +213,17 @@ static bool add_section(struct assembly *a, const struct kr_msection *w,
   if (!pointee || !pointee->size)
     return asm_fail(a, w->at, "`%s` (%s): elements of type %s are not there yet", leaf->path,
                     asm_type_name(leaf), leaf->leaf->pointee ? leaf->leaf->pointee : "unknown");
+  // Instantiations are alike but for what pointers point to.
+  struct asm_section probe = {w, leaf, pointee};
+  for (size_t j = 1; j < a->n_inst; j++) {
+    const struct kr_ptype *other = asm_pointee_under(a, &probe, j);
+    bool sound = other && other->size;
+    for (size_t i = 0; sound && i < other->n_leaves; i++)
+      sound = other->leaves[i].kind < KR_SCALAR_POINTER;
+    if (!sound)
+      return asm_fail(a, w->at, "`%s`: elements of type %s, under the arguments <%s>, are not there "
+                      "yet", leaf->path, other ? other->name : "unknown", a->inst[j]->asked);
+  }
   for (size_t i = 0; i < pointee->n_leaves; i++) {
     enum kr_scalar kind = pointee->leaves[i].kind;
     if (kind == KR_SCALAR_VOID)
@@ -508,13 +524,13 @@ static size_t take_type(struct kr_contract *c, const struct kr_ptype *t)
   return c->n_types++;
 }
 
-static void take_params(struct assembly *a)
+struct kr_param *asm_params(struct kr_contract *c, const struct kr_pkernel *k,
+                            const struct kr_pparam *params)
 {
-  struct kr_contract *c = a->c;
-  c->params = kr_xcalloc(a->k->n_params + 1, sizeof *c->params);
-  for (size_t i = 0; i < a->k->n_params; i++) {
-    const struct kr_pparam *p = &a->k->params[i];
-    struct kr_param *out = &c->params[c->n_params++];
+  struct kr_param *list = kr_xcalloc(k->n_params + 1, sizeof *list);
+  for (size_t i = 0; i < k->n_params; i++) {
+    const struct kr_pparam *p = &params[i];
+    struct kr_param *out = &list[i];
     *out = (struct kr_param){kr_xstrdup(p->name), kr_xstrdup(p->type_name), p->type.size,
                              p->type.align, NULL, 0};
     out->leaves = kr_xcalloc(p->type.n_leaves + 1, sizeof *out->leaves);
@@ -525,11 +541,12 @@ static void take_params(struct assembly *a)
                              .offset = leaf->offset,
                              .kind = kind_of(leaf->kind)};
       if (leaf->kind == KR_SCALAR_POINTER) {
-        to->type = take_type(c, kr_pkernel_type(a->k, leaf->pointee));
+        to->type = take_type(c, kr_pkernel_type(k, leaf->pointee));
         to->is_const = leaf->pointee_const;
       }
     }
   }
+  return list;
 }
 
 static char **copy_strings(const char *const *items, size_t n)
@@ -548,7 +565,8 @@ static void take_rest(struct assembly *a)
   c->kernel = kr_xstrdup(k->qualified);
   c->file = kr_xstrdup(r->file);
   c->line = k->line;
-  c->name_expression = kr_xstrdup(k->name_expression);
+  c->name_expression =
+      kr_xstrdup(a->n_inst ? a->inst[0]->kernel.name_expression : k->name_expression);
   c->signature = kr_xstrdup(k->signature);
   c->before = kr_xstrdup(k->slice_before ? k->slice_before : "");
   c->after = kr_xstrdup(k->slice_after ? k->slice_after : "");
@@ -564,11 +582,18 @@ static void take_rest(struct assembly *a)
   c->constants = kr_xcalloc(wants.n_names + 1, sizeof *c->constants);
   for (size_t i = 0; i < wants.n_names; i++) {
     const struct kr_pconstant *p = kr_unit_constant(a->unit, k->at.offset, wants.names[i]);
-    if (p && p->known)
+    bool same = p && p->known;
+    for (size_t j = 0; j < a->n_inst && same; j++) {
+      const struct kr_pconstant *q = asm_constant(a, j, wants.names[i]);
+      same = q && q->known && q->is_real == p->is_real && q->i == p->i && q->d == p->d;
+    }
+    if (same)
       c->constants[c->n_constants++] = (struct kr_constant){
           kr_xstrdup(p->name), p->is_real ? kr_value_real(p->d) : kr_value_int(p->i)};
   }
   assemble_wants_release(&wants);
+  if (a->n_inst)
+    asm_take_instantiations(a);
 }
 
 static bool kernel_is_sound(struct assembly *a)
@@ -595,7 +620,7 @@ int assemble_contract(const struct assemble_request *r, struct kr_contract *out,
                        .unit = r->unit,
                        .diags = diags,
                        .c = out};
-  bool ok = kernel_is_sound(&a) && take_leaves(&a) && asm_check_state(&a);
+  bool ok = kernel_is_sound(&a) && asm_templates(&a) && take_leaves(&a) && asm_check_state(&a);
   if (ok) {
     // As much as can be told at once.
     bool geometry = asm_geometry(&a);
@@ -612,13 +637,15 @@ int assemble_contract(const struct assemble_request *r, struct kr_contract *out,
   ok = ok && asm_cases(&a);
   if (ok) {
     warn_same_arguments(&a);
-    take_params(&a);
+    out->n_params = a.k->n_params;
+    out->params = asm_params(out, a.k, a.k->params);
     take_rest(&a);
     asm_tunable(&a);
   } else {
     kr_contract_release(out);
     *out = (struct kr_contract){0};
   }
+  asm_templates_release(&a);
   for (size_t i = 0; i < a.n_leaves; i++)
     free(a.leaves[i].path);
   for (size_t d = 0; d < 3; d++) {

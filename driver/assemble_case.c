@@ -68,7 +68,7 @@ static int env_lookup(void *arg, const char *name, struct kr_value *out,
     *out = kr_value_int(name[0] == 'w' ? CASE_WARP : CASE_SMS);
     return 0;
   }
-  const struct kr_pconstant *c = kr_unit_constant(v->a->unit, v->a->k->at.offset, name);
+  const struct kr_pconstant *c = asm_constant(v->a, v->inst, name);
   if (!c || !c->known)
     return 1;
   *out = c->is_real ? kr_value_real(c->d) : kr_value_int(c->i);
@@ -81,7 +81,7 @@ static int env_size_of(void *arg, const char *type, struct kr_value *out,
   (void)error;
   struct case_env *v = arg;
   char *name = kr_xasprintf("sizeof(%s)", type);
-  const struct kr_pconstant *c = kr_unit_constant(v->a->unit, v->a->k->at.offset, name);
+  const struct kr_pconstant *c = asm_constant(v->a, v->inst, name);
   free(name);
   if (!c || !c->known)
     return 1;
@@ -175,7 +175,7 @@ const char *case_misfit(enum kr_scalar kind, struct kr_value v)
 static bool case_fits(struct case_env *v, const struct asm_leaf *leaf, struct kr_value value,
                       struct kr_span at)
 {
-  const char *why = case_misfit(leaf->leaf->kind, value);
+  const char *why = case_misfit(asm_leaf_under(v->a, leaf, v->inst)->kind, value);
   if (!why)
     return true;
   struct kr_bytes text;
@@ -202,15 +202,26 @@ size_t case_choice(const struct assembly *a, const size_t *at, enum asm_axis_kin
   return 0;
 }
 
-// The bindings of one case: drawn scalars and bools first, then the marker's in order.
+// The bindings of one case: a template's arguments, drawn scalars and bools first,
+// then the marker's in order.
 static bool case_bind(struct case_env *v, const size_t *at)
 {
   struct assembly *a = v->a;
   struct kr_case *k = v->k;
-  size_t total = a->n_leaves;
+  size_t total = a->n_leaves + a->k->n_tparams;
   for (size_t i = 0; i < a->m->n_bindings; i++)
     total += a->m->bindings[i].n_paths;
   v->names = kr_xcalloc(total + 1, sizeof *v->names);
+  for (size_t i = 0; i < a->k->n_tparams && a->n_inst; i++) {
+    const struct kr_ptparam *t = &a->k->tparams[i];
+    if (t->kind == KR_TKIND_TYPE || !t->name[0])
+      continue;
+    int64_t value = a->inst[v->inst]->values[i];
+    v->names[v->n++] = (struct kr_constant){t->name, kr_value_int(value)};
+    case_add_binding(k, (struct kr_binding){.path = kr_xstrdup(t->name),
+                                            .expr = kr_xasprintf("%lld", (long long)value),
+                                            .fixed = true});
+  }
   for (size_t i = 0; i < a->n_leaves; i++) {
     const struct asm_leaf *leaf = &a->leaves[i];
     if (leaf->binding || leaf->leaf->kind == KR_SCALAR_POINTER)
@@ -311,6 +322,8 @@ static char *case_label(const struct case_env *v, const size_t *at)
   const struct assembly *a = v->a;
   struct kr_bytes out;
   kr_bytes_init(&out, 4096);
+  if (a->n_inst)
+    asm_types_label(a, v->inst, &out);
   for (size_t i = 0; i < v->n; i++) {
     const char *name = v->names[i].name;
     size_t index = 0;
@@ -361,7 +374,8 @@ static void case_release(struct kr_case *k, size_t n_sections)
 static int case_one(struct assembly *a, const size_t *at)
 {
   struct kr_case k = {0};
-  struct case_env v = {.a = a, .k = &k};
+  struct case_env v = {.a = a, .k = &k, .inst = case_choice(a, at, ASM_AXIS_INSTANCE, 0)};
+  k.instantiation = v.inst;
   int rc = -1;
   if (!case_bind(&v, at))
     goto out;
@@ -390,6 +404,10 @@ out:
 static void case_axes(struct assembly *a)
 {
   size_t cap = 0;
+  if (a->n_inst > 1) {
+    KR_GROW(a->axes, a->n_axes, cap);
+    a->axes[a->n_axes++] = (struct asm_axis){ASM_AXIS_INSTANCE, 0, a->n_inst};
+  }
   for (size_t i = 0; i < a->m->n_bindings; i++)
     if (a->m->bindings[i].n_rows > 1) {
       KR_GROW(a->axes, a->n_axes, cap);
@@ -445,6 +463,15 @@ bool asm_cases(struct assembly *a)
   free(at);
   if (ok && a->c->n_cases > KR_MAX_CASES)
     return case_too_many(a, a->c->n_cases, true);
+  // Each text serves all instantiations, so none may go without a case.
+  for (size_t i = 0; i < a->n_inst && ok && a->c->n_cases; i++) {
+    size_t c = 0;
+    while (c < a->c->n_cases && a->c->cases[c].instantiation != i)
+      c++;
+    if (c == a->c->n_cases)
+      ok = asm_fail(a, a->m->requires_[0].at, "require leaves no case of `%s<%s>`", a->k->name,
+                    a->inst[i]->asked);
+  }
   if (ok && !a->c->n_cases)
     return asm_fail(a, a->m->requires_[0].at, "require leaves no case");
   return ok;

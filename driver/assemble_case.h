@@ -13,6 +13,7 @@ struct case_env {
   size_t n;
   bool busy[6];
   bool indices; // i, i0 ... have a value: 0
+  size_t inst;  // of the template's instantiations
   struct kr_case *k;
 };
 

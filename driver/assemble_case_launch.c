@@ -121,6 +121,8 @@ static bool case_as_launched(struct case_env *v, const int64_t grid[3], const in
   bool ok = true;
   for (size_t s = 0; s < a->k->n_sites; s++) {
     const struct kr_psite *site = &a->k->sites[s];
+    if (!asm_site_is_of(a, s, v->inst))
+      continue;
     for (int d = 0; d < 3; d++) {
       // A dimension that one of the two leaves out is 1.
       const struct asm_geo *g = a->grid[d].e ? &a->grid[d] : &a->grid[0];

@@ -61,6 +61,11 @@ static bool fill_varies(const struct kr_expr *e)
   return false;
 }
 
+static const struct kr_ptype *pointee_of(const struct case_env *v, const struct asm_section *s)
+{
+  return asm_pointee_under(v->a, s, v->inst);
+}
+
 // The arguments of generators, wherever they stand in the filler.
 static bool fill_generators(struct case_env *v, const struct kr_mexpr *e,
                             const struct kr_expr *node, const struct asm_section *s,
@@ -98,11 +103,11 @@ static bool fill_generators(struct case_env *v, const struct kr_mexpr *e,
   if (text[0])
     return case_fail(v, at, text);
   // What an integer element must hold.
-  const struct kr_pleaf *leaf = &s->pointee->leaves[0];
+  const struct kr_pleaf *leaf = &pointee_of(v, s)->leaves[0];
   if (whole && node == e->e && leaf->kind < KR_SCALAR_F16 && x->count > 0 &&
       case_misfit(leaf->kind, kr_value_int(k - (node->name[0] == 'i')))) {
     snprintf(text, sizeof text, "values of `%s` up to %lld do not fit its elements (%s)",
-             s->leaf->path, (long long)(k - (node->name[0] == 'i')), s->pointee->name);
+             s->leaf->path, (long long)(k - (node->name[0] == 'i')), pointee_of(v, s)->name);
     return case_fail(v, at, text);
   }
   return true;
@@ -118,14 +123,15 @@ static bool case_filler(struct case_env *v, const struct asm_section *s,
     return true;
   if (!case_eval(v, &f->expr, &value))
     return false;
-  for (size_t i = 0; i < s->pointee->n_leaves; i++) {
-    const char *why = case_misfit(s->pointee->leaves[i].kind, value);
+  const struct kr_ptype *pointee = pointee_of(v, s);
+  for (size_t i = 0; i < pointee->n_leaves; i++) {
+    const char *why = case_misfit(pointee->leaves[i].kind, value);
     if (!why)
       continue;
     struct kr_bytes text;
     kr_bytes_init(&text, 512);
     kr_value_print(value, &text);
-    kr_bytes_addf(&text, " %s the elements of `%s` (%s)", why, s->leaf->path, s->pointee->name);
+    kr_bytes_addf(&text, " %s the elements of `%s` (%s)", why, s->leaf->path, pointee->name);
     case_fail(v, f->expr.at, text.data);
     kr_bytes_release(&text);
     return false;
@@ -184,7 +190,7 @@ bool case_sections(struct case_env *v, const size_t *at)
       ok = false;
       continue;
     }
-    double size = extents[i].null ? 0 : (double)extents[i].count * (double)s->pointee->size;
+    double size = extents[i].null ? 0 : (double)extents[i].count * (double)pointee_of(v, s)->size;
     if (size > largest) {
       largest = size;
       big = i;

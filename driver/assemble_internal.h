@@ -5,12 +5,14 @@
 
 // What the files that assemble contracts share: assemble.c puts the contract
 // together, assemble_names.c knows which names mean what, assemble_launch.c the
-// geometry and who may change it, assemble_case*.c the cases and their values.
+// geometry and who may change it, assemble_case*.c the cases and their values,
+// assemble_templates.c what templates are under their arguments.
 
 // One scalar or pointer of the kernel's parameters, by its path.
 struct asm_leaf {
   const struct kr_pparam *param;
-  const struct kr_pleaf *leaf;
+  const struct kr_pleaf *leaf; // of a template: under the first arguments
+  size_t p, l;                 // their places among parameters and leaves
   char *path; // owned
   const struct kr_mbinding *binding; // the let or fix that gives it a value, or NULL
 };
@@ -26,10 +28,10 @@ struct asm_geo {
 struct asm_section {
   const struct kr_msection *written; // that of `*` for a pointer it covers
   const struct asm_leaf *leaf;
-  const struct kr_ptype *pointee;
+  const struct kr_ptype *pointee; // of a template: under the first arguments
 };
 
-enum asm_axis_kind { ASM_AXIS_BINDING, ASM_AXIS_BOOL, ASM_AXIS_FILL };
+enum asm_axis_kind { ASM_AXIS_INSTANCE, ASM_AXIS_BINDING, ASM_AXIS_BOOL, ASM_AXIS_FILL };
 
 // Something that multiplies cases.
 struct asm_axis {
@@ -41,8 +43,11 @@ struct asm_axis {
 struct assembly {
   const struct assemble_request *r;
   const struct kr_marker *m;
-  const struct kr_pkernel *k;
+  const struct kr_pkernel *k; // of a template: &view
   const struct kr_unit *unit;
+  const struct kr_pinstance **inst; // a template's instantiations, each once
+  size_t n_inst;                    // 0: no template
+  struct kr_pkernel view; // a template under the first arguments; most of it is borrowed
   struct kr_diags *diags;
   struct kr_contract *c;
   struct asm_leaf *leaves;
@@ -87,6 +92,34 @@ bool asm_check_names(struct assembly *a, const struct kr_mexpr *e, unsigned may,
 bool asm_check_all_names(struct assembly *a);
 // Whether the marker or the geometry uses the name.
 bool asm_name_is_used(const struct assembly *a, const char *name);
+
+// --- templates ---
+
+// Puts the arguments that are meant into `out`. Nothing when they are wrong.
+void asm_want_instances(const struct kr_marker *m, const struct kr_pkernel *k,
+                        struct kr_parse_wants *out);
+// Finds the instantiations and makes a->k one of them; nothing for other kernels.
+bool asm_templates(struct assembly *a);
+void asm_templates_release(struct assembly *a);
+// A parameter of the template, and whether its values are numbers.
+bool asm_is_tparam(const struct assembly *a, const char *name, bool *number);
+// A constant of the program under one instantiation (any number where there are
+// none), and one that is known under all, or the first that is not; NULL for none.
+const struct kr_pconstant *asm_constant(const struct assembly *a, size_t inst, const char *name);
+const struct kr_pconstant *asm_constant_all(const struct assembly *a, const char *name);
+const struct kr_pleaf *asm_leaf_under(const struct assembly *a, const struct asm_leaf *leaf,
+                                      size_t inst);
+const struct kr_ptype *asm_pointee_under(const struct assembly *a, const struct asm_section *s,
+                                         size_t inst);
+bool asm_same_arguments(const struct kr_pinstance *in, const struct kr_plaunched *l);
+// Whether site number `site` launches that instantiation.
+bool asm_site_is_of(const struct assembly *a, size_t site, size_t inst);
+// "T = float", behind what `out` holds.
+void asm_types_label(const struct assembly *a, size_t inst, struct kr_bytes *out);
+void asm_take_instantiations(struct assembly *a);
+// Parameters for the contract, their pointees among its types (assemble.c).
+struct kr_param *asm_params(struct kr_contract *c, const struct kr_pkernel *types,
+                            const struct kr_pparam *params);
 
 // --- state ---
 

@@ -71,17 +71,18 @@ static void launch_visit(void *arg, const struct kr_expr *e, bool is_call)
 {
   struct launch_check *c = arg;
   struct assembly *a = c->a;
-  bool grid;
+  bool grid, number;
   int which;
   if (!c->ok)
     return;
   char *wanted = e->kind == KR_EXPR_SIZEOF ? kr_xasprintf("sizeof(%s)", e->name)
                                            : kr_xstrdup(e->name);
-  const struct kr_pconstant *constant = kr_unit_constant(a->unit, a->k->at.offset, wanted);
+  const struct kr_pconstant *constant = asm_constant_all(a, wanted);
   bool known = constant && constant->known;
   free(wanted);
   if (!is_call && e->kind == KR_EXPR_NAME)
-    known = known || asm_leaf_find(a, e->name) || asm_binding_find(a->m, e->name, NULL) ||
+    known = known || asm_leaf_find(a, e->name) ||
+            (asm_is_tparam(a, e->name, &number) && number) || asm_binding_find(a->m, e->name, NULL) ||
             asm_axis_name(e->name, &grid, &which) || !strcmp(e->name, "sms") ||
             !strcmp(e->name, "warp");
   if (known)
@@ -153,9 +154,11 @@ static bool launch_from_site(struct assembly *a)
   for (size_t i = 1; i < k->n_sites; i++)
     if (!launch_agrees(a, first, &k->sites[i]))
       return asm_fail(a, asm_marker_place(a),
-                      "`%s` is launched with different geometry at lines %u and %u; a case for each "
-                      "is not there yet",
-                      k->name, first->line, k->sites[i].line);
+                      "`%s` is launched with different geometry at lines %u and %u; %s",
+                      k->name, first->line, k->sites[i].line,
+                      k->is_template ? "say it in terms of the template's parameters: grid(…) "
+                                       "block(…)"
+                                     : "a case for each is not there yet");
   a->site = first;
   for (size_t d = 0; d < 3; d++) {
     if (need_grid && !launch_read(a, first, first->grid[d], "grid", &a->grid[d]))
@@ -220,9 +223,14 @@ static void tunable_visit(void *arg, const struct kr_expr *e, bool is_call)
 {
   struct tunable_check *c = arg;
   bool grid;
+  bool number;
   int which;
   if (c->why || is_call || e->kind != KR_EXPR_NAME || asm_axis_name(e->name, &grid, &which))
     return;
+  if (asm_is_tparam(c->a, e->name, &number)) {
+    c->why = kr_xasprintf("`%s` of the geometry is a template parameter", e->name);
+    return;
+  }
   if (asm_leaf_find(c->a, e->name))
     return;
   if (asm_binding_find(c->a->m, e->name, NULL))

@@ -147,6 +147,9 @@ static void want_visit(void *arg, const struct kr_expr *e, bool is_call)
       asm_axis_name(e->name, &grid, &which) || asm_index_name(e->name) ||
       !strcmp(e->name, "sms") || !strcmp(e->name, "warp") || !strcmp(e->name, "resident"))
     return;
+  for (size_t i = 0; w->k && i < w->k->n_tparams; i++)
+    if (!strcmp(w->k->tparams[i].name, e->name))
+      return; // its values are the cases' own
   want_add(w, kr_xstrdup(e->name));
 }
 
@@ -172,6 +175,8 @@ void assemble_wants(const struct kr_marker *marker, const struct kr_pkernel *ker
     }
     want_text(&w, kernel->sites[i].shared);
   }
+  if (kernel)
+    asm_want_instances(marker, kernel, out);
 }
 
 void assemble_wants_release(struct kr_parse_wants *wants)
@@ -179,6 +184,9 @@ void assemble_wants_release(struct kr_parse_wants *wants)
   for (size_t i = 0; i < wants->n_names; i++)
     free(wants->names[i]);
   free(wants->names);
+  for (size_t i = 0; i < wants->n_instances; i++)
+    free(wants->instances[i]);
+  free(wants->instances);
   *wants = (struct kr_parse_wants){0};
 }
 
@@ -197,6 +205,9 @@ static const char *check_near(const struct check *c, const char *name)
 {
   size_t len = strlen(name);
   const char *best = NULL;
+  for (size_t i = 0; i < c->a->k->n_tparams; i++)
+    if (c->a->k->tparams[i].name[0] && !strcasecmp(c->a->k->tparams[i].name, name))
+      best = c->a->k->tparams[i].name;
   for (size_t i = 0; i < c->a->n_leaves; i++)
     if (c->a->leaves[i].leaf->kind != KR_SCALAR_POINTER &&
         !strcasecmp(c->a->leaves[i].path, name))
@@ -219,7 +230,7 @@ static void check_visit(void *arg, const struct kr_expr *e, bool is_call)
 {
   struct check *c = arg;
   struct assembly *a = c->a;
-  bool grid;
+  bool grid, number;
   int which;
   size_t index;
   if (is_call)
@@ -235,6 +246,9 @@ static void check_visit(void *arg, const struct kr_expr *e, bool is_call)
   } else if (leaf) {
     if (leaf->leaf->kind == KR_SCALAR_POINTER)
       c->ok = asm_fail(a, at, "`%s` is a pointer; an expression cannot use it", e->name);
+  } else if (e->kind == KR_EXPR_NAME && asm_is_tparam(a, e->name, &number)) {
+    if (!number)
+      c->ok = asm_fail(a, at, "`%s` is a type; it may stand in sizeof(%s) alone", e->name, e->name);
   } else if (e->kind == KR_EXPR_NAME && asm_axis_name(e->name, &grid, &which)) {
     if (!(c->may & (grid ? ASM_MAY_GRID : ASM_MAY_BLOCK)))
       c->ok = asm_fail(a, at, "`%s` has no value here; `block` may not use `grid`", e->name);
@@ -247,7 +261,7 @@ static void check_visit(void *arg, const struct kr_expr *e, bool is_call)
   } else if (e->kind == KR_EXPR_NAME && (!strcmp(e->name, "block") || !strcmp(e->name, "grid"))) {
     c->ok = asm_fail(a, at, "`%s` has three parts: `%s.x`, `%s.y`, `%s.z`", e->name, e->name,
                      e->name, e->name);
-  } else if ((constant = kr_unit_constant(a->unit, a->k->at.offset, wanted)) && constant->known) {
+  } else if ((constant = asm_constant_all(a, wanted)) && constant->known) {
     // of the program
   } else if (e->kind == KR_EXPR_SIZEOF) {
     c->ok = asm_fail(a, at, "`%s` is not known at the kernel%s%s%s", wanted,

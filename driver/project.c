@@ -279,24 +279,40 @@ int input_parse(struct project *p, struct input *in, const struct options *o, st
   for (size_t i = 0; i < in->markers.n; i++)
     if (in->markers.items[i].verb == KR_MARKER_OPTIMIZE)
       marked[req.n_slices++] = in->markers.items[i].target;
+  // Types that instantiate() names, for the slices of templates.
+  char **words = NULL;
+  size_t n_words = 0;
+  for (size_t i = 0; i < in->markers.n; i++)
+    for (size_t j = 0; j < in->markers.items[i].n_instantiates; j++) {
+      const struct kr_minstantiate *inst = &in->markers.items[i].instantiates[j];
+      for (size_t a = 0; a < inst->n_args; a++)
+        for (size_t v = 0; v < inst->args[a].n_values; v++) {
+          words = kr_xreallocarray(words, n_words + 1, sizeof *words);
+          words[n_words++] = inst->args[a].values[v];
+        }
+    }
+  req.words = (const char *const *)words;
+  req.n_words = n_words;
   if (kr_parser_unit(p->parser, &req, &in->unit, err)) {
     free(marked);
+    free(words);
     return -1;
   }
   in->parsed = true;
 
   struct kr_parse_wants *wants = kr_xcalloc(in->markers.n, sizeof *wants);
-  size_t n = 0, names = 0;
+  size_t n = 0, asked = 0;
   for (size_t i = 0; i < in->markers.n; i++) {
     const struct kr_marker *m = &in->markers.items[i];
     const struct kr_pkernel *k = m->verb == KR_MARKER_OPTIMIZE ? input_kernel(in, m) : NULL;
     if (!k)
       continue;
     assemble_wants(m, k, &wants[n]);
-    names += wants[n++].n_names;
+    asked += wants[n].n_names + wants[n].n_instances;
+    n++;
   }
   int rc = 0;
-  if (names) {
+  if (asked) {
     struct kr_unit again = {0};
     req.wants = wants;
     req.n_wants = n;
@@ -310,5 +326,6 @@ int input_parse(struct project *p, struct input *in, const struct options *o, st
     assemble_wants_release(&wants[i]);
   free(wants);
   free(marked);
+  free(words);
   return rc;
 }

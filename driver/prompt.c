@@ -153,10 +153,11 @@ static bool code_has(const char *code, const char *word)
 // --- the contract, told ---
 
 // The pointer leaf of a section's path, or NULL.
-static const struct kr_leaf *section_leaf(const struct kr_contract *c, const char *path)
+static const struct kr_leaf *section_leaf(const struct kr_contract *c,
+                                          const struct kr_param *params, const char *path)
 {
   for (size_t i = 0; i < c->n_params; i++) {
-    const struct kr_param *p = &c->params[i];
+    const struct kr_param *p = &params[i];
     size_t n = strlen(p->name);
     if (strncmp(path, p->name, n) || (path[n] && path[n] != '.' && path[n] != '['))
       continue;
@@ -167,6 +168,25 @@ static const struct kr_leaf *section_leaf(const struct kr_contract *c, const cha
     }
   }
   return NULL;
+}
+
+// " of float", or of what a template's arguments make of it: " of float or double".
+static void add_elements(const struct kr_contract *c, const char *path, struct kr_bytes *out)
+{
+  const char *names[KR_MAX_INSTANTIATIONS];
+  size_t n = 0;
+  for (size_t i = 0; i < kr_contract_kernels(c) && n < KR_MAX_INSTANTIATIONS; i++) {
+    const struct kr_leaf *leaf = section_leaf(c, kr_contract_params(c, i), path);
+    size_t seen = 0;
+    if (!leaf || leaf->type >= c->n_types)
+      continue;
+    while (seen < n && strcmp(names[seen], c->types[leaf->type].name))
+      seen++;
+    if (seen == n)
+      names[n++] = c->types[leaf->type].name;
+  }
+  for (size_t i = 0; i < n; i++)
+    kr_bytes_addf(out, "%s%s", !i ? " of " : i + 1 < n ? ", " : " or ", names[i]);
 }
 
 static bool section_is_float(const struct kr_contract *c, const struct kr_leaf *leaf)
@@ -185,7 +205,7 @@ static void add_section(const struct kr_contract *c, size_t index, struct kr_byt
 {
   static const char *const roles[] = {"read", "read and written", "written"};
   const struct kr_section *s = &c->sections[index];
-  const struct kr_leaf *leaf = section_leaf(c, s->path);
+  const struct kr_leaf *leaf = section_leaf(c, c->params, s->path);
   kr_bytes_addf(out, "- `%s` is %s: ", s->path, roles[s->role]);
   if (!s->n_dims)
     kr_bytes_adds(out, "one element");
@@ -193,8 +213,7 @@ static void add_section(const struct kr_contract *c, size_t index, struct kr_byt
     kr_bytes_addf(out, "%s%s", i ? " x " : "", s->dims[i]);
   if (s->n_dims)
     kr_bytes_adds(out, " elements");
-  if (leaf && leaf->type < c->n_types)
-    kr_bytes_addf(out, " of %s", c->types[leaf->type].name);
+  add_elements(c, s->path, out);
   if (s->start && strcmp(s->start, "0"))
     kr_bytes_addf(out, ", the first at index %s", s->start);
   if (s->align)
@@ -283,6 +302,15 @@ static void add_case(const struct prompt_task *task, size_t index, struct kr_byt
 static void add_terms(const struct prompt_task *task, struct kr_bytes *out)
 {
   const struct kr_contract *c = task->contract;
+  for (size_t i = 0; i < c->n_instantiations; i++)
+    kr_bytes_addf(out, "%s`%s`%s",
+                  !i                            ? "- It is one template for "
+                  : i + 1 < c->n_instantiations ? ", "
+                                                : " and ",
+                  c->instantiations[i].name_expression,
+                  i + 1 < c->n_instantiations ? ""
+                  : i                         ? "; each is checked and measured.\n"
+                                              : ".\n");
   for (size_t i = 0; i < c->n_sections; i++)
     add_section(c, i, out);
   for (size_t i = 0; i < c->n_requires; i++)

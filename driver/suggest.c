@@ -63,6 +63,14 @@ void suggest_marker(const struct kr_pkernel *k, struct kr_bytes *out)
   struct suggestion s = {out, 0, false};
   struct kr_bytes clause;
   kr_bytes_init(&clause, 1 << 16);
+  // Where no launch shows a template's arguments.
+  for (size_t i = 0; i < k->n_tparams && !k->n_launched; i++)
+    kr_bytes_addf(&clause, "%s%s = ?", clause.len ? ", " : "instantiate(", k->tparams[i].name);
+  if (clause.len) {
+    kr_bytes_addc(&clause, ')');
+    suggest_clause(&s, clause.data);
+    kr_bytes_reset(&clause);
+  }
   for (size_t i = 0; i < k->n_params; i++)
     for (size_t l = 0; l < k->params[i].type.n_leaves; l++) {
       const struct kr_pleaf *leaf = &k->params[i].type.leaves[l];

@@ -745,6 +745,15 @@ size_t kr_case_kernel(const struct kr_contract *c, size_t case_index)
   return case_index < c->n_cases ? c->cases[case_index].instantiation : 0;
 }
 
+bool kr_case_is_first(const struct kr_contract *c, size_t case_index)
+{
+  for (size_t i = 0; i < case_index; i++) {
+    if (kr_case_kernel(c, i) == kr_case_kernel(c, case_index))
+      return false;
+  }
+  return true;
+}
+
 const struct kr_param *kr_case_params(const struct kr_contract *c, size_t case_index)
 {
   return kr_contract_params(c, kr_case_kernel(c, case_index));

@@ -181,8 +181,9 @@ const struct kr_section *kr_contract_section(const struct kr_contract *c, const 
 // compiler calls each.
 size_t kr_contract_kernels(const struct kr_contract *c);
 const char *kr_contract_kernel_name(const struct kr_contract *c, size_t instantiation);
-// Which of them a case launches.
+// Which of them a case launches, and whether it is the first case that does.
 size_t kr_case_kernel(const struct kr_contract *c, size_t case_index);
+bool kr_case_is_first(const struct kr_contract *c, size_t case_index);
 // The parameters (n_params of them) under one instantiation, and in one case.
 const struct kr_param *kr_contract_params(const struct kr_contract *c, size_t instantiation);
 const struct kr_param *kr_case_params(const struct kr_contract *c, size_t case_index);

@@ -337,9 +337,14 @@ static int check_held_out(struct judgement *j)
   }
   int rc = check_integers(j);
   bool large = false;
-  // Whatever the budget says, some sizes that nobody told are tried.
-  for (size_t i = 0; i < n && rc == JUDGE_PASSED && (i < LEAST_POINTS || time_left(j)); i++) {
+  // Whatever the budget says, some sizes that nobody told are tried, of each
+  // instantiation of a template one at least.
+  bool *tried = kr_xcalloc(kr_contract_kernels(e->c), sizeof *tried);
+  for (size_t i = 0; i < n && rc == JUDGE_PASSED; i++) {
     const struct sizes_point *p = &e->points[order[i]];
+    size_t kernel = kr_case_kernel(e->c, p->case_index);
+    if (i >= LEAST_POINTS && tried[kernel] && !time_left(j))
+      continue;
     struct sizes_point other;
     bool redrawn = redraw(j, p, &other), as_it_is = true;
     if (!j->o->thorough) {
@@ -350,6 +355,7 @@ static int check_held_out(struct judgement *j)
         continue;
       large |= bytes > SMALL_BYTES;
     }
+    tried[kernel] = true;
     if (as_it_is)
       rc = judge_point(j, p, dist_for(p, dists[i % 5]));
     if (rc == JUDGE_PASSED && redrawn && (j->o->thorough || !as_it_is)) {
@@ -360,6 +366,7 @@ static int check_held_out(struct judgement *j)
     }
   }
   free(order);
+  free(tried);
   return rc;
 }
 

@@ -134,13 +134,13 @@ static void sizes_of(struct judgement *j, const struct own_numbers *mine,
 }
 
 // The largest value of an extent at which the original was seen clean.
-static int64_t most_of(const struct kr_evaluator *e, size_t binding)
+static int64_t most_of(const struct kr_evaluator *e, size_t case_index, size_t binding)
 {
-  int64_t most = e->cases[0].bindings[binding].value, v;
-  const char *path = e->c->cases[0].bindings[binding].path;
+  int64_t most = e->cases[case_index].bindings[binding].value, v;
+  const char *path = e->c->cases[case_index].bindings[binding].path;
   for (size_t i = 0; i < e->n_points; i++) {
     const struct sizes_point *p = &e->points[i];
-    for (size_t k = 0; k < p->n && !p->case_index; k++) {
+    for (size_t k = 0; k < p->n && p->case_index == case_index; k++) {
       if (!strcmp(p->overrides[k].path, path) && !kr_value_as_int(p->overrides[k].value, &v) &&
           v > most)
         most = v;
@@ -149,25 +149,24 @@ static int64_t most_of(const struct kr_evaluator *e, size_t binding)
   return most;
 }
 
-int judge_own_sizes(struct judgement *j)
+// Those of one case.
+static int own_sizes(struct judgement *j, size_t case_index, const struct own_numbers *mine,
+                     const struct own_numbers *theirs)
 {
   struct kr_evaluator *e = j->e;
-  struct own_numbers mine = {.n = 0}, theirs = {.n = 0};
-  numbers_read(j->cand->code, &mine);
-  numbers_read(e->c->code, &theirs);
+  const struct kr_case *c = &e->c->cases[case_index];
   int rc = JUDGE_PASSED;
   size_t tried = 0, large = 0;
-  for (size_t b = 0; b < e->c->cases[0].n_bindings; b++) {
-    const struct sizes_binding *s = &e->cases[0].bindings[b];
+  for (size_t b = 0; b < c->n_bindings; b++) {
+    const struct sizes_binding *s = &e->cases[case_index].bindings[b];
     if (s->role != SIZES_EXTENT || !s->unit)
       continue;
-    int64_t most = most_of(e, b);
+    int64_t most = most_of(e, case_index, b);
     struct own_sizes sizes;
-    sizes_of(j, &mine, &theirs, s->unit, &sizes);
+    sizes_of(j, mine, theirs, s->unit, &sizes);
     for (size_t i = 0; i < sizes.n && tried < OWN_TRIED; i++) {
-      struct sizes_point p = {.n = 1};
-      p.overrides[0] = (struct kr_override){e->c->cases[0].bindings[b].path,
-                                            kr_value_int(sizes.items[i])};
+      struct sizes_point p = {.case_index = case_index, .n = 1};
+      p.overrides[0] = (struct kr_override){c->bindings[b].path, kr_value_int(sizes.items[i])};
       // Beyond what was clean an original may fault, which costs a device that is real.
       bool beyond = sizes.items[i] > most && e->backend->can_time;
       size_t bytes = beyond ? SIZE_MAX : judge_point_bytes(e, &p);
@@ -187,6 +186,21 @@ int judge_own_sizes(struct judgement *j)
       if (rc != JUDGE_PASSED)
         return rc;
     }
+  }
+  return rc;
+}
+
+int judge_own_sizes(struct judgement *j)
+{
+  const struct kr_contract *c = j->e->c;
+  struct own_numbers mine = {.n = 0}, theirs = {.n = 0};
+  numbers_read(j->cand->code, &mine);
+  numbers_read(c->code, &theirs);
+  int rc = JUDGE_PASSED;
+  // Under each of a template's arguments: the text may name these too.
+  for (size_t k = 0; k < c->n_cases && rc == JUDGE_PASSED; k++) {
+    if (kr_case_is_first(c, k))
+      rc = own_sizes(j, k, &mine, &theirs);
   }
   return rc;
 }

@@ -13,7 +13,8 @@
 // variant later that the original does not do itself.
 
 enum {
-  MAX_POINTS = 64, // held-out sizes tried in all
+  MAX_POINTS = 64, // held-out sizes tried in all, of each instantiation
+  MORE_VALUES = 3, // of an extent under further arguments of a template
   STREAM_POINTS = 2 << 20
 };
 
@@ -168,8 +169,8 @@ static int probe_extent(struct kr_evaluator *e, size_t case_index, size_t bindin
   int down = up < 0 ? up : probe_int(e, case_index, path, b->value - u, err);
   if (up < 0 || down < 0)
     return -1;
-  if (case_index > 0)
-    return 0; // the first case carries the rest
+  if (!kr_case_is_first(e->c, case_index))
+    return 0; // the first case of a kernel carries the rest
   if (up != 1 && down != 1 && (up == 0 || down == 0)) {
     int64_t found = find_unit(e, case_index, path, b->value, u, err);
     if (found < 0)
@@ -187,13 +188,15 @@ static int probe_extent(struct kr_evaluator *e, size_t case_index, size_t bindin
     bits[i] = fill_bits(e->seed, STREAM_POINTS, binding * 8 + (uint64_t)i);
   int64_t most = b->value / u;
   int64_t values[] = {b->value + u * (2 + (int64_t)fill_below(bits[3], (uint64_t)most / 8 + 2)),
-                      u * sizes_prime_near(most - 2),
-                      u * sizes_random_prime(bits[0], most < 5000 ? most : 5000),
                       u * sizes_random_prime(bits[1], most < 300 ? most : 300),
                       u * (1 + (int64_t)fill_below(bits[2], (uint64_t)(most < 1000 ? most : 1000))),
+                      u * sizes_prime_near(most - 2),
+                      u * sizes_random_prime(bits[0], most < 5000 ? most : 5000),
                       u,
                       0};
-  for (size_t i = 0; i < sizeof values / sizeof *values; i++) {
+  // Under further arguments a template is tried at fewer.
+  size_t n = case_index ? MORE_VALUES : sizeof values / sizeof *values;
+  for (size_t i = 0; i < n; i++) {
     if (values[i] != b->value && probe_int(e, case_index, path, values[i], err) < 0)
       return -1;
   }
@@ -276,7 +279,11 @@ static int probe_small(struct kr_evaluator *e, size_t case_index, uint64_t bits,
 
 int reference_probe_sizes(struct kr_evaluator *e, struct kr_err *err)
 {
+  size_t before = 0; // probes of other instantiations
   for (size_t k = 0; k < e->c->n_cases; k++) {
+    bool first = kr_case_is_first(e->c, k);
+    if (first)
+      before = e->ref.n_probes;
     size_t nonfinite = e->cases[k].kept
                            ? compare_count_nonfinite(&e->cases[k].in, e->cases[k].expected.run[0].after)
                            : SIZE_MAX;
@@ -284,15 +291,15 @@ int reference_probe_sizes(struct kr_evaluator *e, struct kr_err *err)
       const struct sizes_binding *b = &e->cases[k].bindings[i];
       const char *path = e->c->cases[k].bindings[i].path;
       int rc = 0;
-      if (e->ref.n_probes >= MAX_POINTS)
-        return 0;
+      if (e->ref.n_probes - before >= MAX_POINTS)
+        break;
       if (b->role == SIZES_EXTENT)
         rc = probe_extent(e, k, i, err);
-      else if (b->role == SIZES_REAL && !k) {
+      else if (b->role == SIZES_REAL && first) {
         rc = probe_real(e, k, i, nonfinite, err);
-        if (!rc && e->c->cases[k].bindings[i].drawn)
+        if (!rc && e->c->cases[k].bindings[i].drawn && !k)
           rc = probe_special(e, k, i, nonfinite, err);
-      } else if (b->role == SIZES_INTEGER && !k)
+      } else if (b->role == SIZES_INTEGER && first)
         rc = probe_int(e, k, path, b->value + 1, err) < 0 ||
                      probe_int(e, k, path, b->value - 1, err) < 0
                  ? -1
@@ -301,9 +308,11 @@ int reference_probe_sizes(struct kr_evaluator *e, struct kr_err *err)
         return -1;
     }
   }
-  for (uint64_t i = 0; i < 3; i++) {
-    if (probe_small(e, 0, e->seed + 17 * i + 1, err) < 0)
-      return -1;
+  for (size_t k = 0; k < e->c->n_cases; k++) {
+    for (uint64_t i = 0; kr_case_is_first(e->c, k) && i < (k ? 1 : 3); i++) {
+      if (probe_small(e, k, e->seed + 17 * (i + k) + 1, err) < 0)
+        return -1;
+    }
   }
   return 0;
 }

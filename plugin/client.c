@@ -330,7 +330,9 @@ static int client_fill(const struct kr_parser *p, const struct kr_parse_request 
                            .n_wants = req->n_wants,
                            .some_slices = req->slices != NULL,
                            .slices = (size_t *)req->slices,
-                           .n_slices = req->n_slices};
+                           .n_slices = req->n_slices,
+                           .words = (char **)(uintptr_t)req->words,
+                           .n_words = req->n_words};
   return 0;
 }
 

@@ -8,7 +8,7 @@
 // namespace into the second half, or closes one of the first, changes the first
 // of these.
 
-#include "tu.h"
+#include "unit.h"
 
 #include <stdint.h>
 #include <stdio.h>
@@ -224,28 +224,6 @@ static unsigned facts_line(const struct facts *f, size_t offset)
   return line;
 }
 
-// "(const float *, int)": parameter types as the function's type has them, so
-// without the qualifiers of the parameters themselves.
-static char *facts_signature(CXCursor fn)
-{
-  CXType type = clang_getCanonicalType(clang_getCursorType(fn));
-  struct kr_bytes text;
-  kr_bytes_init(&text, 1 << 20);
-  kr_bytes_addc(&text, '(');
-  int n = clang_getNumArgTypes(type);
-  for (int i = 0; i < n; i++) {
-    char *arg = tu_take(clang_getTypeSpelling(clang_getArgType(type, (unsigned)i)));
-    kr_bytes_addf(&text, "%s%s", i ? ", " : "", arg);
-    free(arg);
-  }
-  if (clang_isFunctionTypeVariadic(type))
-    kr_bytes_adds(&text, n ? ", ..." : "...");
-  kr_bytes_addc(&text, ')');
-  char *signature = kr_bytes_take(&text);
-  kr_bytes_release(&text);
-  return signature;
-}
-
 static bool facts_is_qualifier(const char *word)
 {
   static const char *const words[] = {"static",  "inline",   "extern",    "constexpr", "consteval",
@@ -351,16 +329,16 @@ static void facts_kernel(struct facts *f, CXCursor fn)
   if (out->kernel_usr)
     return;
   out->kernel_usr = tu_take(clang_getCursorUSR(fn));
-  out->kernel_signature = facts_signature(fn);
+  out->kernel_signature = templates_signature(fn);
   enum CXLinkageKind linkage = clang_getCursorLinkage(fn);
   out->kernel_linkage =
       linkage == CXLinkage_External ? KR_LINKAGE_EXTERNAL : KR_LINKAGE_INTERNAL;
-  int n = clang_Cursor_getNumArguments(fn);
-  out->n_params = n > 0 ? (size_t)n : 0;
+  CXCursor *params = tu_params(fn, &out->n_params);
   out->param_restrict = kr_xcalloc(out->n_params + 1, sizeof *out->param_restrict);
   for (size_t i = 0; i < out->n_params; i++)
     out->param_restrict[i] =
-        clang_isRestrictQualifiedType(clang_getCursorType(clang_Cursor_getArgument(fn, (unsigned)i)));
+        clang_isRestrictQualifiedType(clang_getCursorType(params[i]));
+  free(params);
 }
 
 static void facts_decl(struct facts *f, CXCursor c, enum CXCursorKind kind, size_t begin)
@@ -381,7 +359,7 @@ static void facts_decl(struct facts *f, CXCursor c, enum CXCursorKind kind, size
   d.is_template = kind == CXCursor_FunctionTemplate || kind == CXCursor_ClassTemplate ||
                   kind == CXCursor_ClassTemplatePartialSpecialization ||
                   kind == CXCursor_TypeAliasTemplateDecl;
-  d.type_name = facts_is_function(kind) ? facts_signature(c)
+  d.type_name = facts_is_function(kind) ? templates_signature(c)
                                         : tu_take(clang_getTypeSpelling(clang_getCursorType(c)));
   if (facts_is_function(kind)) {
     d.kind = KR_FACT_FUNCTION;

@@ -75,6 +75,42 @@ static int geometry_argument(struct geometry *g, CXCursor c, struct kr_bytes *ou
   return rc;
 }
 
+// A name that is given to the template as an argument, `k<HEAD_DIM><<<…>>>`. What is
+// written as a number stays one: that it is equal may be chance.
+static int geometry_template_argument(struct geometry *g, CXCursor c, struct kr_bytes *out)
+{
+  int rc = 1;
+  if (!g->k->is_template || clang_getCursorKind(c) != CXCursor_DeclRefExpr)
+    return rc;
+  // It must be the same thing, and its place in the list is the text's to say:
+  // types among the arguments are any number of nodes.
+  size_t n;
+  bool given = false;
+  CXCursor *kids = tu_children(g->ref, &n);
+  for (size_t i = 0; i < n; i++)
+    given = given || geometry_same(kids[i], c);
+  free(kids);
+  struct kr_span at;
+  if (!given || !tu_span(g->tu, g->ref, &at))
+    return rc;
+  char *name = tu_take(clang_getCursorSpelling(c));
+  const char *text = g->tu->buffer + at.offset;
+  struct kr_token *toks = kr_lex_all(text, at.length, false, &n);
+  size_t open = 0;
+  while (open < n && !kr_token_is(text, toks[open], "<"))
+    open++;
+  enum { MAX = 64 };
+  struct kr_span args[MAX];
+  size_t n_args = templates_split(text, toks, n, open, args, MAX);
+  for (size_t i = 0; i < n_args && i < g->k->n_tparams && rc == 1; i++)
+    if (args[i].length == strlen(name) && !memcmp(text + args[i].offset, name, args[i].length) &&
+        g->k->tparams[i].name[0])
+      rc = kr_bytes_adds(out, g->k->tparams[i].name);
+  free(toks);
+  free(name);
+  return rc;
+}
+
 static CXCursor geometry_init(CXCursor var)
 {
   CXCursor init = geometry_last_child(var);
@@ -404,6 +440,9 @@ static int geometry_one(struct geometry *g, CXCursor c, struct kr_bytes *out)
   if (constant)
     return geometry_value(c, &value) ? geometry_number(value, out)
                                      : geometry_no(g, "its value is not known here%s", "");
+  rc = geometry_template_argument(g, c, out);
+  if (rc <= 0)
+    return rc;
   if (kind != CXCursor_DeclRefExpr || !geometry_is_constant(g, clang_getCursorReferenced(c))) {
     rc = geometry_argument(g, c, out);
     if (rc <= 0)
@@ -613,9 +652,10 @@ static void geometry_error(struct geometry *g, const char *what, struct kr_psite
 }
 
 void geometry_read(struct tu *tu, CXCursor kernel, const struct kr_pkernel *k, CXCursor call,
-                   CXCursor config, CXCursor function, struct kr_psite *site)
+                   CXCursor ref, CXCursor config, CXCursor function, struct kr_psite *site)
 {
-  struct geometry g = {.tu = tu, .kernel = kernel, .k = k, .call = call, .function = function};
+  struct geometry g = {
+      .tu = tu, .kernel = kernel, .k = k, .call = call, .ref = ref, .function = function};
   static const char *const what[2] = {"grid", "block"};
   if (clang_Cursor_getNumArguments(config) < 2) {
     site->geometry_error = kr_xasprintf("cannot read the launch at line %u", site->line);

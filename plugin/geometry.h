@@ -20,6 +20,7 @@ struct geometry_frame {
 struct geometry {
   struct tu *tu;
   CXCursor kernel, call, function;
+  CXCursor ref; // names the kernel in the call; below it are a template's arguments
   const struct kr_pkernel *k;
   struct geometry_frame *frame; // of the function that is written out, or NULL
   bool followed;                // inside what a local variable was given

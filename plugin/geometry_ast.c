@@ -240,6 +240,9 @@ static int geometry_change(void *arg, CXCursor c, CXCursor parent)
     CXType fn = clang_getCursorType(callee);
     int n = clang_Cursor_getNumArguments(c);
     bool method = clang_getCursorKind(callee) == CXCursor_CXXMethod;
+    // A launch in a template has no callee yet; a kernel takes all by value.
+    if (clang_Cursor_isNull(callee) && sites_is_launch(c))
+      return 0;
     if (method && n == clang_Cursor_getNumArguments(callee) + 1) {
       // An overloaded operator; its object is the first argument.
       char *name = tu_take(clang_getCursorSpelling(c));

@@ -316,6 +316,29 @@ static void json_site(struct json *j, void *item)
   json_text(j, "geometry_error", &s->geometry_error);
 }
 
+static void json_tparam(struct json *j, void *item)
+{
+  struct kr_ptparam *t = item;
+  json_name(j, "name", &t->name);
+  t->kind = json_enum(j, "kind", t->kind, KR_TKIND_ENUM);
+  json_flag(j, "default", &t->has_default);
+}
+
+static void json_offset(struct json *j, void *item)
+{
+  json_size(j, "at", item);
+}
+
+static void json_launched(struct json *j, void *item)
+{
+  struct kr_plaunched *l = item;
+  json_strings(j, "arguments", &l->arguments, &l->n_arguments);
+  json_name(j, "file", &l->file);
+  json_unsigned(j, "line", &l->line);
+  json_flag(j, "by_name", &l->by_name);
+  json_list(j, "sites", &l->sites, &l->n_sites, sizeof *l->sites, json_offset);
+}
+
 static void json_dep(struct json *j, void *item)
 {
   struct kr_pdep *d = item;
@@ -336,6 +359,11 @@ static void json_kernel(struct json *j, void *item)
   k->linkage = internal ? KR_LINKAGE_INTERNAL : KR_LINKAGE_EXTERNAL;
   json_flag(j, "extern_c", &k->extern_c);
   json_flag(j, "template", &k->is_template);
+  json_flag(j, "specialisation", &k->is_specialisation);
+  if (k->is_template) {
+    json_list(j, "tparams", &k->tparams, &k->n_tparams, sizeof *k->tparams, json_tparam);
+    json_list(j, "launched", &k->launched, &k->n_launched, sizeof *k->launched, json_launched);
+  }
   json_span(j, "at", &k->at);
   json_span(j, "name_at", &k->name_at);
   json_span(j, "params_at", &k->params_at);
@@ -373,6 +401,33 @@ static void json_constant(struct json *j, void *item)
   json_text(j, "why", &c->why);
 }
 
+static void json_value(struct json *j, void *item)
+{
+  json_int64(j, "i", item);
+}
+
+static void json_instance(struct json *j, void *item)
+{
+  struct kr_pinstance *in = item;
+  json_size(j, "kernel_offset", &in->kernel_offset);
+  json_name(j, "asked", &in->asked);
+  json_flag(j, "known", &in->known);
+  json_text(j, "why", &in->why);
+  if (!in->known)
+    return;
+  size_t n_values = in->n_arguments;
+  json_strings(j, "arguments", &in->arguments, &in->n_arguments);
+  json_list(j, "values", &in->values, &n_values, sizeof *in->values, json_value);
+  j->bad |= n_values != in->n_arguments;
+  struct json sub = {NULL, j->read, false};
+  sub.at = j->read ? cJSON_GetObjectItemCaseSensitive(j->at, "kernel")
+                   : cJSON_AddObjectToObject(j->at, "kernel");
+  json_kernel(&sub, &in->kernel);
+  j->bad |= sub.bad;
+  json_list(j, "constants", &in->constants, &in->n_constants, sizeof *in->constants,
+            json_constant);
+}
+
 static void json_place(struct json *j, void *item)
 {
   json_span(j, "at", item);
@@ -384,6 +439,7 @@ static void json_unit(struct json *j, void *item)
   json_name(j, "file", &u->file);
   json_list(j, "kernels", &u->kernels, &u->n_kernels, sizeof *u->kernels, json_kernel);
   json_list(j, "constants", &u->constants, &u->n_constants, sizeof *u->constants, json_constant);
+  json_list(j, "instances", &u->instances, &u->n_instances, sizeof *u->instances, json_instance);
   json_list(j, "errors", &u->errors, &u->n_errors, sizeof *u->errors, json_diag);
   json_list(j, "lost_launches", &u->lost_launches, &u->n_lost_launches, sizeof *u->lost_launches,
             json_place);
@@ -546,6 +602,9 @@ static bool json_unit_inside(const struct kr_unit *u, size_t len)
       for (size_t a = 0; a < site->n_args; a++)
         ok = ok && json_inside(site->args[a].at, len);
     }
+    for (size_t l = 0; l < k->n_launched; l++)
+      for (size_t s = 0; s < k->launched[l].n_sites; s++)
+        ok = ok && k->launched[l].sites[s] < k->n_sites;
   }
   return ok;
 }
@@ -571,11 +630,8 @@ static void json_wants(struct json *j, void *item)
   struct kr_parse_wants *w = item;
   json_size(j, "kernel_offset", &w->kernel_offset);
   json_strings(j, "names", &w->names, &w->n_names);
-}
-
-static void json_offset(struct json *j, void *item)
-{
-  json_size(j, "at", item);
+  if (j->read ? cJSON_HasObjectItem(j->at, "instances") : w->n_instances > 0)
+    json_strings(j, "instances", &w->instances, &w->n_instances);
 }
 
 static void json_ask(struct json *j, struct json_ask *ask)
@@ -593,6 +649,8 @@ static void json_ask(struct json *j, struct json_ask *ask)
   json_flag(j, "some_slices", &ask->some_slices);
   if (ask->some_slices)
     json_list(j, "slices", &ask->slices, &ask->n_slices, sizeof *ask->slices, json_offset);
+  if (j->read ? cJSON_HasObjectItem(j->at, "words") : ask->n_words > 0)
+    json_strings(j, "words", &ask->words, &ask->n_words);
   json_text(j, "before", &ask->before);
   json_text(j, "original", &ask->original);
   json_text(j, "code", &ask->code);
@@ -638,7 +696,13 @@ void json_ask_release(struct json_ask *ask)
     for (size_t k = 0; k < ask->wants[i].n_names; k++)
       free(ask->wants[i].names[k]);
     free(ask->wants[i].names);
+    for (size_t k = 0; k < ask->wants[i].n_instances; k++)
+      free(ask->wants[i].instances[k]);
+    free(ask->wants[i].instances);
   }
+  for (size_t i = 0; i < ask->n_words; i++)
+    free(ask->words[i]);
+  free(ask->words);
   free(ask->wants);
   free(ask->slices);
   char *const texts[] = {ask->path,         ask->text,     ask->project_dir, ask->arch,

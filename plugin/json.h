@@ -23,6 +23,8 @@ struct json_ask {
   bool some_slices; // only those of the kernels at these offsets
   size_t *slices;
   size_t n_slices;
+  char **words;
+  size_t n_words;
   // facts
   char *before, *original, *code, *after, *kernel_name, *kernel_usr;
 };
@@ -43,5 +45,8 @@ int json_unit_read(struct kr_unit *u, size_t id, size_t text_len, const char *li
                    char **why);
 int json_facts_read(struct kr_facts *f, size_t id, size_t text_len, const char *line, size_t len,
                     char **why);
+
+// What a request's wants added to the unit (unit.c).
+void unit_forget_wants(struct kr_unit *u);
 
 #endif

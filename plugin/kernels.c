@@ -286,37 +286,14 @@ static void kernels_spans(struct kernels_find *f, CXCursor cursor, const struct 
                                 "its parameter list"));
 }
 
-// --- names ---
-
-static char *kernels_signature(CXCursor cursor)
-{
-  struct kr_bytes b;
-  kr_bytes_init(&b, KR_BYTES_DEFAULT_MAX);
-  CXType type = clang_getCanonicalType(clang_getCursorType(cursor));
-  int n = clang_getNumArgTypes(type);
-  kr_bytes_addc(&b, '(');
-  for (int i = 0; i < n; i++) {
-    char *one = tu_take(clang_getTypeSpelling(clang_getArgType(type, (unsigned)i)));
-    kr_bytes_addf(&b, "%s%s", i ? ", " : "", one);
-    free(one);
-  }
-  if (clang_isFunctionTypeVariadic(type))
-    kr_bytes_adds(&b, n ? ", ..." : "...");
-  kr_bytes_addc(&b, ')');
-  char *text = kr_xstrdup(b.data);
-  kr_bytes_release(&b);
-  return text;
-}
-
 // --- parameters ---
 
 static void kernels_params(struct kernels_find *f, CXCursor cursor, struct kr_pkernel *k)
 {
-  int n = clang_Cursor_getNumArguments(cursor);
-  k->n_params = n > 0 ? (size_t)n : 0;
+  CXCursor *args = tu_params(cursor, &k->n_params);
   k->params = kr_xcalloc(k->n_params + 1, sizeof *k->params);
   for (size_t i = 0; i < k->n_params; i++) {
-    CXCursor arg = clang_Cursor_getArgument(cursor, (unsigned)i);
+    CXCursor arg = args[i];
     struct kr_pparam *p = &k->params[i];
     CXType type = clang_getCursorType(arg);
     // `float x[4]` is a pointer; the function's own type has it as one.
@@ -332,6 +309,7 @@ static void kernels_params(struct kernels_find *f, CXCursor cursor, struct kr_pk
         !strncmp(f->tu->src.data + at, p->name, strlen(p->name)))
       p->name_at = (struct kr_span){at, strlen(p->name)};
   }
+  free(args);
 }
 
 // Errors inside the definition belong to it; one inside the parameter list means
@@ -393,7 +371,7 @@ static void kernels_one(struct kernels_find *f, size_t i, const struct kr_token 
   k->name = tu_take(clang_getCursorSpelling(cursor));
   k->qualified = tu_qualified(cursor);
   k->name_expression = kr_xstrdup(k->qualified);
-  k->signature = kernels_signature(cursor);
+  k->signature = templates_signature(cursor);
   k->usr = tu_take(clang_getCursorUSR(cursor));
   char *mangled = tu_take(clang_Cursor_getMangling(cursor));
   k->extern_c = !strcmp(mangled, k->name);
@@ -421,9 +399,11 @@ static void kernels_one(struct kernels_find *f, size_t i, const struct kr_token 
   begin = kernels_head(f, toks, n, begin, f->linkage[i], end);
   k->at = (struct kr_span){begin, end - begin};
   kr_source_place(&tu->src, begin, &k->line, &k->col);
+  k->is_specialisation =
+      !k->is_template && !clang_Cursor_isNull(clang_getSpecializedCursorTemplate(cursor));
   if (k->is_template)
-    kernels_refuse(k, (struct kr_span){begin, 0}, kr_xstrdup("templates are not there yet"));
-  else if (!clang_Cursor_isNull(clang_getSpecializedCursorTemplate(cursor)))
+    templates_fill(cursor, tu->src.data, toks, n, k);
+  else if (k->is_specialisation)
     kernels_refuse(k, (struct kr_span){begin, 0},
                    kr_xstrdup("explicit specialisations of templates are not there yet"));
   if (whole)
@@ -434,14 +414,16 @@ static void kernels_one(struct kernels_find *f, size_t i, const struct kr_token 
     kernels_refuse(k, k->params_at, kr_xstrdup("variadic kernels are not there yet"));
 }
 
-// Two functions of one name cannot be told apart by a name expression.
+// Two functions of one name cannot be told apart by a name expression. A
+// specialisation is one of its template's.
 static void kernels_overloads(struct kr_unit *u)
 {
   for (size_t i = 0; i < u->n_kernels; i++)
     for (size_t j = 0; j < u->n_kernels; j++) {
       struct kr_pkernel *a = &u->kernels[i];
       const struct kr_pkernel *b = &u->kernels[j];
-      if (i != j && !strcmp(a->qualified, b->qualified) && !a->is_template)
+      if (i != j && !strcmp(a->qualified, b->qualified) && !a->is_specialisation &&
+          !b->is_specialisation)
         kernels_refuse(a, a->name_at,
                        kr_xasprintf("overloaded kernels are not there yet (`%s` is also at line %u)",
                                     b->qualified, b->line));
@@ -463,6 +445,9 @@ void unit_make(struct tu *tu, struct kr_unit *u, CXCursor **cursors)
   u->n_kernels = f.n;
   for (size_t i = 0; i < f.n; i++)
     kernels_one(&f, i, toks, n, &diags, &u->kernels[i]);
+  for (size_t i = 0; i < f.n; i++)
+    if (u->kernels[i].is_template)
+      templates_by_name(tu, toks, n, &u->kernels[i]);
   free(toks);
   kernels_overloads(u);
 

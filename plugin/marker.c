@@ -41,6 +41,15 @@ static void marker_binding_release(struct kr_mbinding *b)
   free(b->values);
 }
 
+static void marker_targ_release(struct kr_mtarg *a)
+{
+  free(a->name);
+  for (size_t i = 0; i < a->n_values; i++)
+    free(a->values[i]);
+  free(a->values);
+  free(a->value_at);
+}
+
 void marker_release(struct kr_marker *m)
 {
   free(m->text);
@@ -71,6 +80,12 @@ void marker_release(struct kr_marker *m)
     marker_mexpr_release(&m->aligns[i].bytes);
   }
   free(m->aligns);
+  for (size_t i = 0; i < m->n_instantiates; i++) {
+    for (size_t j = 0; j < m->instantiates[i].n_args; j++)
+      marker_targ_release(&m->instantiates[i].args[j]);
+    free(m->instantiates[i].args);
+  }
+  free(m->instantiates);
   *m = (struct kr_marker){0};
 }
 

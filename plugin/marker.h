@@ -89,6 +89,22 @@ struct kr_malign {
   struct kr_mexpr bytes;
 };
 
+// instantiate: the values of one template parameter, as text for the compiler.
+struct kr_mtarg {
+  char *name; // NULL: by place, the parameter of the same number; owned
+  struct kr_span name_at;
+  char **values; // normalised as in kr_mexpr; owned
+  struct kr_span *value_at;
+  size_t n_values;
+};
+
+// One clause: all combinations of its values. Several clauses add up.
+struct kr_minstantiate {
+  struct kr_span at; // of the clause's name
+  struct kr_mtarg *args;
+  size_t n_args;
+};
+
 struct kr_marker {
   enum kr_marker_verb verb;
   bool pragma;       // the carrier
@@ -113,6 +129,8 @@ struct kr_marker {
   size_t n_compares;
   struct kr_malign *aligns;
   size_t n_aligns;
+  struct kr_minstantiate *instantiates;
+  size_t n_instantiates;
 };
 
 struct kr_markers {

@@ -24,6 +24,7 @@ enum clause_kind {
   CLAUSE_LAUNCH,
   CLAUSE_COMPARE,
   CLAUSE_ALIGN,
+  CLAUSE_INSTANTIATE,
   CLAUSE_LATER // known, not there yet
 };
 
@@ -37,7 +38,7 @@ static const struct {
     {"require", CLAUSE_REQUIRE}, {"grid", CLAUSE_GRID},     {"block", CLAUSE_BLOCK},
     {"shared", CLAUSE_SHARED},   {"launch", CLAUSE_LAUNCH}, {"min_speedup", CLAUSE_MIN_SPEEDUP},
     {"compare", CLAUSE_COMPARE}, {"align", CLAUSE_ALIGN},   {"scratch", CLAUSE_LATER},
-    {"cluster", CLAUSE_LATER},   {"workload", CLAUSE_LATER}, {"instantiate", CLAUSE_LATER}};
+    {"cluster", CLAUSE_LATER},   {"workload", CLAUSE_LATER}, {"instantiate", CLAUSE_INSTANTIATE}};
 
 enum { N_CLAUSES = sizeof clauses / sizeof *clauses };
 _Static_assert((int)N_CLAUSES <= (int)MARKER_MAX_CLAUSES, "a clause has no place in struct parser");
@@ -84,6 +85,7 @@ static const struct {
     {"fill", true, "`fill` is written with the section: `x[n] = 0`"},
     {"size", true, "`size` is written `let(n = 1024)`"},
     {"sizes", true, "`sizes` is written `let(n = {1024, 4096})`"},
+    {"template", true, "`template` is written `instantiate(T = float, B = {128, 256})`"},
     {"args", true, "`args` is written `let(n = 1024)` for values and `in(x[n])` for pointers"},
     {"input", true, "`input` is written `in(x[n])`"},
     {"inputs", true, "`inputs` is written `in(x[n])`"},
@@ -337,6 +339,8 @@ static bool clause_parse(struct parser *p, struct kr_token name, int index)
     return clause_compare(p);
   case CLAUSE_ALIGN:
     return clause_align(p);
+  case CLAUSE_INSTANTIATE:
+    return marker_instantiate(p, name);
   case CLAUSE_LATER:
     break;
   }

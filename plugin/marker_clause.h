@@ -46,4 +46,7 @@ bool marker_let(struct parser *p, bool fix);
 // `data`, `in`, `inout` and `out`, marker_section.c.
 bool marker_sections(struct parser *p, enum kr_direction direction);
 
+// `instantiate`, marker_instantiate.c.
+bool marker_instantiate(struct parser *p, struct kr_token name);
+
 #endif

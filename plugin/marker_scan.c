@@ -504,7 +504,7 @@ static void scan_twice(struct marker_scan *s, bool *drop)
       kr_source_place(s->src, b->at.offset, &line, &col);
       marker_head_read(s->src, a->target, &head);
       kr_diags_add(s->diags, KR_SEV_ERROR, a->at.offset, 5,
-                   "two markers for `%.*s`; first at line %u. Use lists for more cases",
+                   "two markers for `%.*s`; first at line %u. Use lists or instantiate() for more cases",
                    (int)head.name.length, s->src->data + head.name.offset, line);
       drop[i] = drop[j] = true;
       break;

@@ -54,6 +54,8 @@ static struct kr_hash parse_key(const struct json_ask *ask)
     parse_field(&h, ask->flags[i]);
   parse_field(&h, ask->some_slices ? "some" : "all");
   kr_hasher_field(&h, ask->slices, ask->n_slices * sizeof *ask->slices);
+  for (size_t i = 0; i < ask->n_words; i++)
+    parse_field(&h, ask->words[i]);
   return kr_hasher_end(&h);
 }
 
@@ -134,7 +136,10 @@ static void parse_tell(const struct json_ask *ask, struct kept *k)
   if (k->told)
     kr_unit_release(&k->unit);
   unit_make(k->tu, &k->unit, &cursors);
+  k->tu->words = (const char *const *)ask->words;
+  k->tu->n_words = ask->n_words;
   parse_slices(k->tu, ask, cursors, &k->unit);
+  k->tu->n_words = 0;
   free(cursors);
   k->told = true;
 }
@@ -161,13 +166,7 @@ static void parse_unit(struct parse *p, const struct json_ask *ask, struct kr_by
     parse_tell(ask, k);
   }
   struct kr_unit *u = &k->unit;
-  for (size_t i = 0; i < u->n_constants; i++) {
-    free(u->constants[i].name);
-    free(u->constants[i].why);
-  }
-  free(u->constants);
-  u->constants = NULL;
-  u->n_constants = 0;
+  unit_forget_wants(u);
   if (ask->n_wants)
     constants_fill(k->tu, ask->text, len, ask->wants, ask->n_wants, u);
   json_unit_write(ask->id, u, out);

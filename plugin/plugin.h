@@ -95,6 +95,35 @@ struct kr_psite {
   char *geometry_error;              // names the expression; owned
 };
 
+// --- templates ---
+
+enum kr_tkind {
+  KR_TKIND_TYPE,
+  KR_TKIND_INTEGER,
+  KR_TKIND_BOOL,
+  KR_TKIND_ENUM
+};
+
+struct kr_ptparam {
+  char *name; // may be "" for an unnamed one; owned
+  enum kr_tkind kind;
+  bool has_default;
+};
+
+// Arguments with which this file launches a template, also out of templates that
+// it instantiates, or instantiates it by name.
+struct kr_plaunched {
+  // As the compiler spells them, one a parameter ("float", "64", "nn::Mode::kB");
+  // none when they are not written out at an explicit instantiation. Owned.
+  char **arguments;
+  size_t n_arguments;
+  char *file; // of the first place; owned
+  unsigned line;
+  bool by_name; // `template __global__ void k<64>(...);`: arguments as written there
+  size_t *sites; // indices into kr_pkernel.sites; may be none
+  size_t n_sites;
+};
+
 // --- kernels ---
 
 enum kr_linkage { KR_LINKAGE_EXTERNAL, KR_LINKAGE_INTERNAL };
@@ -122,7 +151,13 @@ struct kr_pkernel {
   char *signature; // "(const float *, int)"; owned
   char *usr;       // owned
   enum kr_linkage linkage;
-  bool extern_c, is_template;
+  bool extern_c, is_template, is_specialisation;
+  // A template's. Until arguments are put in (struct kr_pinstance), `params` hold
+  // what does not hang on them, and there are no `uses`.
+  struct kr_ptparam *tparams;
+  size_t n_tparams;
+  struct kr_plaunched *launched;
+  size_t n_launched;
   // The definition: from its first token (template, static, attributes, or the
   // macro that hides them) to its closing brace.
   struct kr_span at, name_at, params_at, body_at;
@@ -168,12 +203,29 @@ struct kr_pconstant {
   char *why; // clang's reason when not known; owned
 };
 
+// A template under arguments that were asked for.
+struct kr_pinstance {
+  size_t kernel_offset; // kr_span.offset of the template
+  char *asked;          // "64", "T, 128" as in kr_parse_wants; owned
+  bool known;
+  char *why; // clang's reason when not known; owned
+  char **arguments; // as the compiler spells them, one a parameter; owned
+  size_t n_arguments;
+  int64_t *values; // of arguments that are no types
+  // Names, types and what the body does, under these arguments; no places.
+  struct kr_pkernel kernel;
+  struct kr_pconstant *constants; // the names asked for at the kernel, under these arguments
+  size_t n_constants;
+};
+
 struct kr_unit {
   char *file;
   struct kr_pkernel *kernels; // in the order of the source
   size_t n_kernels;
   struct kr_pconstant *constants;
   size_t n_constants;
+  struct kr_pinstance *instances;
+  size_t n_instances;
   struct kr_diag *errors; // of the whole file, at most 64; offsets in the source
   size_t n_errors;
   // Launches that the parser lost but the token scan saw: their places, from the
@@ -185,6 +237,11 @@ struct kr_unit {
 void kr_unit_release(struct kr_unit *u);
 const struct kr_pconstant *kr_unit_constant(const struct kr_unit *u, size_t kernel_offset,
                                             const char *name);
+// One name among constants, or NULL.
+const struct kr_pconstant *kr_pconstant_find(const struct kr_pconstant *list, size_t n,
+                                             size_t kernel_offset, const char *name);
+const struct kr_pinstance *kr_unit_instance(const struct kr_unit *u, size_t kernel_offset,
+                                            const char *asked);
 const struct kr_ptype *kr_pkernel_type(const struct kr_pkernel *k, const char *name);
 
 // --- facts about a variant ---
@@ -252,11 +309,14 @@ struct kr_parser_options {
 struct kr_parser *kr_parser_new(const struct kr_parser_options *options);
 void kr_parser_free(struct kr_parser *p);
 
-// Names to evaluate in the scope of the kernel that begins at `offset`.
+// Names to evaluate in the scope of the kernel that begins at `offset`; of a
+// template also under each of `instances`, lists of arguments as in `k<...>`.
 struct kr_parse_wants {
   size_t kernel_offset;
   char **names;
   size_t n_names;
+  char **instances;
+  size_t n_instances;
 };
 
 struct kr_parse_request {
@@ -271,6 +331,10 @@ struct kr_parse_request {
   // a parse of its own; the others come without one. NULL: all.
   const size_t *slices;
   size_t n_slices;
+  // What slices of templates hold beside what the kernel mentions: names of types
+  // that are put in as arguments.
+  const char *const *words;
+  size_t n_words;
 };
 
 // Returns 0, or -1 when the process died, ran out of time or memory twice, or

@@ -11,12 +11,18 @@
 // inside, whose extent is `<<<...>>>`. What the AST lost (a statement dropped for
 // an unknown type, a branch the preprocessor took out) is found by a scan of the
 // tokens and told as a place; so are uses of a kernel as a value.
+//
+// Under which arguments a template is launched is written at the launch, or hangs
+// on those of the function around it: bodies of the user's templates are walked as
+// often as the file makes functions of them.
 
 struct sites {
   struct tu *tu;
   const CXCursor *kernels;
   struct kr_unit *u;
   CXCursor function; // around what is visited, or null
+  CXCursor *made; // functions made from templates, to be walked
+  size_t n_made, cap_made;
   size_t *seen; // offsets of `<<<` in the main file, or of the macro they come from
   size_t n_seen, cap_seen;
   size_t cap_lost;
@@ -44,6 +50,11 @@ static bool sites_same(CXCursor to, CXCursor kernel)
 static size_t sites_kernel(const struct sites *s, CXCursor ref)
 {
   CXCursor to = clang_getCursorReferenced(ref);
+  // A specialisation is a kernel of its own before it is one of its template.
+  for (size_t i = 0; i < s->u->n_kernels; i++)
+    if (s->u->kernels[i].is_specialisation &&
+        clang_equalCursors(clang_getCanonicalCursor(to), clang_getCanonicalCursor(s->kernels[i])))
+      return i;
   for (size_t i = 0; i < s->u->n_kernels; i++)
     if (sites_same(to, s->kernels[i]))
       return i;
@@ -58,6 +69,7 @@ static size_t sites_kernel(const struct sites *s, CXCursor ref)
 struct sites_ref {
   struct sites *s;
   size_t found;
+  CXCursor ref;
 };
 
 static int sites_find_ref(void *arg, CXCursor cursor, CXCursor parent)
@@ -67,15 +79,55 @@ static int sites_find_ref(void *arg, CXCursor cursor, CXCursor parent)
   enum CXCursorKind kind = clang_getCursorKind(cursor);
   if (kind == CXCursor_DeclRefExpr || kind == CXCursor_OverloadedDeclRef)
     r->found = sites_kernel(r->s, cursor);
+  if (r->found != SIZE_MAX)
+    r->ref = cursor;
   return r->found != SIZE_MAX ? 2 : 0;
 }
 
-static size_t sites_callee(struct sites *s, CXCursor callee)
+// `ref` is the expression that names the kernel, the callee's outermost: below it
+// are the arguments of a template.
+static size_t sites_callee(struct sites *s, CXCursor callee, CXCursor *ref)
 {
-  struct sites_ref r = {s, SIZE_MAX};
+  struct sites_ref r = {s, SIZE_MAX, clang_getNullCursor()};
   if (sites_find_ref(&r, callee, callee) != 2)
     tu_visit(callee, sites_find_ref, &r);
+  *ref = r.ref;
   return r.found;
+}
+
+// Notes the arguments under which the function that `ref` names was made from
+// kernel `which`. Nothing when they hang on others.
+static void sites_arguments(struct sites *s, size_t which, CXCursor ref, size_t site)
+{
+  struct kr_pkernel *k = &s->u->kernels[which];
+  CXCursor fn = clang_getCursorReferenced(ref);
+  char **arguments;
+  int64_t *values;
+  if (!k->is_template || clang_getCursorKind(fn) != CXCursor_FunctionDecl)
+    return;
+  CXFile file = NULL;
+  unsigned line = 0;
+  clang_getFileLocation(clang_getCursorLocation(ref), &file, &line, NULL, NULL);
+  size_t n = templates_arguments(fn, k, &arguments, &values);
+  free(values);
+  char *shown = tu_is_main(s->tu, file) ? kr_xstrdup(s->tu->given) : tu_file_shown(s->tu, file);
+  templates_launched(k, arguments, n, shown, line, false, site);
+  free(shown);
+}
+
+// A function made from one of the user's templates, kernels aside.
+static void sites_made(struct sites *s, CXCursor ref)
+{
+  enum { MAX_MADE = 4096 };
+  CXCursor fn = clang_getCursorReferenced(ref);
+  if (clang_Cursor_isNull(fn) || clang_Cursor_isNull(clang_getSpecializedCursorTemplate(fn)) ||
+      s->n_made == MAX_MADE || !tu_in_users(s->tu, fn) || tu_is_kernel(fn))
+    return;
+  for (size_t i = 0; i < s->n_made; i++)
+    if (clang_equalCursors(s->made[i], fn))
+      return;
+  KR_GROW(s->made, s->n_made, s->cap_made);
+  s->made[s->n_made++] = fn;
 }
 
 // --- one site ---
@@ -246,9 +298,11 @@ static void sites_one(struct sites *s, CXCursor call, CXCursor callee, CXCursor 
     KR_GROW(s->seen, s->n_seen, s->cap_seen);
     s->seen[s->n_seen++] = open;
   }
-  size_t which = sites_callee(s, callee);
+  CXCursor ref;
+  size_t which = sites_callee(s, callee, &ref);
   if (which == SIZE_MAX)
     return;
+  sites_arguments(s, which, ref, s->u->kernels[which].n_sites);
   struct kr_pkernel *k = &s->u->kernels[which];
   k->sites = kr_xreallocarray(k->sites, k->n_sites + 1, sizeof *k->sites);
   struct kr_psite *site = &k->sites[k->n_sites++];
@@ -280,9 +334,11 @@ static void sites_one(struct sites *s, CXCursor call, CXCursor callee, CXCursor 
     sites_config(s, config, site);
   }
   sites_args(s, call, site);
-  if (clang_getCursorKind(s->function) == CXCursor_FunctionTemplate || k->is_template)
+  if (clang_getCursorKind(s->function) == CXCursor_FunctionTemplate ||
+      clang_Cursor_isNull(clang_getCursorReferenced(ref)) ||
+      (k->is_template && clang_getCursorKind(clang_getCursorReferenced(ref)) != CXCursor_FunctionDecl))
     sites_why(site, kr_xstrdup("it depends on template arguments"));
-  geometry_read(tu, s->kernels[which], k, call, config, s->function, site);
+  geometry_read(tu, s->kernels[which], k, call, ref, config, s->function, site);
 }
 
 // --- the walk ---
@@ -294,6 +350,15 @@ static bool sites_is_config(CXCursor c)
   char *name = tu_take(clang_getCursorSpelling(c));
   bool is = !strcmp(name, "__cudaPushCallConfiguration") || !strcmp(name, "cudaConfigureCall");
   free(name);
+  return is;
+}
+
+bool sites_is_launch(CXCursor call)
+{
+  size_t n;
+  CXCursor *kids = tu_children(call, &n);
+  bool is = n >= 2 && sites_is_config(kids[1]);
+  free(kids);
   return is;
 }
 
@@ -342,6 +407,7 @@ static int sites_visit(void *arg, CXCursor cursor, CXCursor parent)
     size_t n;
     CXCursor *kids = tu_children(cursor, &n);
     bool launch = n >= 2 && sites_is_config(kids[1]);
+    sites_made(s, cursor);
     if (launch) {
       sites_one(s, cursor, kids[0], kids[1]);
       for (size_t i = 1; i < n; i++)
@@ -351,13 +417,66 @@ static int sites_visit(void *arg, CXCursor cursor, CXCursor parent)
     free(kids);
     return launch || sites_harmless(cursor) ? 1 : 0;
   }
+  case CXCursor_MemberRefExpr:
+    sites_made(s, cursor);
+    return 0;
   case CXCursor_DeclRefExpr:
   case CXCursor_OverloadedDeclRef: {
     struct kr_span at;
-    if (sites_kernel(s, cursor) != SIZE_MAX && tu_span(s->tu, cursor, &at))
+    size_t which = sites_kernel(s, cursor);
+    if (which != SIZE_MAX && tu_span(s->tu, cursor, &at)) {
       sites_lost(s, at.offset, at.length);
+      sites_arguments(s, which, cursor, SIZE_MAX);
+    }
+    sites_made(s, cursor);
     return 0;
   }
+  default:
+    return 0;
+  }
+}
+
+// --- functions made from templates ---
+
+// The site that was found where the template is written.
+static size_t sites_at(const struct kr_pkernel *k, size_t config)
+{
+  for (size_t i = 0; i < k->n_sites; i++)
+    if (k->sites[i].in_file && k->sites[i].config.offset == config)
+      return i;
+  return SIZE_MAX;
+}
+
+static int sites_visit_made(void *arg, CXCursor cursor, CXCursor parent)
+{
+  (void)parent;
+  struct sites *s = arg;
+  CXCursor ref;
+  size_t n, which;
+  switch (clang_getCursorKind(cursor)) {
+  case CXCursor_CallExpr: {
+    CXCursor *kids = tu_children(cursor, &n);
+    sites_made(s, cursor);
+    if (n >= 2 && sites_is_config(kids[1]) &&
+        (which = sites_callee(s, kids[0], &ref)) != SIZE_MAX) {
+      CXFile file = NULL;
+      size_t open;
+      tu_place(clang_getRangeStart(clang_getCursorExtent(kids[1])), &file, &open);
+      sites_arguments(s, which, ref,
+                      tu_is_main(s->tu, file) ? sites_at(&s->u->kernels[which], open) : SIZE_MAX);
+    }
+    free(kids);
+    return 0;
+  }
+  case CXCursor_DeclRefExpr:
+    which = sites_kernel(s, cursor);
+    if (which != SIZE_MAX)
+      sites_arguments(s, which, cursor, SIZE_MAX);
+    sites_made(s, cursor);
+    return 0;
+  case CXCursor_MemberRefExpr:
+    sites_made(s, cursor);
+    return 0;
   default:
     return 0;
   }
@@ -436,8 +555,16 @@ void sites_fill(struct tu *tu, const CXCursor *cursors, struct kr_unit *u)
 {
   struct sites s = {.tu = tu, .kernels = cursors, .u = u, .function = clang_getNullCursor()};
   sites_below(&s, clang_getTranslationUnitCursor(tu->unit));
+  bool templates = false;
+  for (size_t i = 0; i < u->n_kernels; i++)
+    templates = templates || u->kernels[i].is_template;
+  for (size_t i = 0; templates && i < s.n_made; i++) {
+    CXCursor made = s.made[i]; // the list may move
+    tu_visit(made, sites_visit_made, &s);
+  }
   sites_scan(&s);
   if (u->n_lost_launches)
     qsort(u->lost_launches, u->n_lost_launches, sizeof *u->lost_launches, sites_by_offset);
   free(s.seen);
+  free(s.made);
 }

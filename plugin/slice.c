@@ -196,6 +196,8 @@ int slice_make(struct tu *tu, CXCursor kernel, struct kr_pkernel *k, struct kr_e
   // The head may begin with macros that left nothing in the AST.
   if (k->at.offset < s.map->items[s.kernel].begin)
     slice_tokens(&s, 0, k->at.offset, s.map->items[s.kernel].begin, false);
+  if (k->is_template)
+    slice_arguments(&s);
   slice_closure(&s);
   slice_usings(&s);
   slice_closure(&s);

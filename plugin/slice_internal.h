@@ -43,6 +43,9 @@ void slice_keep(struct slice *s, size_t item);
 void slice_tokens(struct slice *s, size_t file, size_t begin, size_t end, bool directive);
 // Follows what was noted until nothing new comes.
 void slice_closure(struct slice *s);
+// What a template's arguments name: the words that were asked for, and those of
+// the launches that were seen.
+void slice_arguments(struct slice *s);
 // using-directives and using-declarations are nobody's referents: they stay when
 // what they name is there.
 void slice_usings(struct slice *s);

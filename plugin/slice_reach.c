@@ -204,6 +204,67 @@ static void slice_reach_name(struct slice *s, const char *name)
       slice_keep(s, s->map->names[n].item);
 }
 
+struct slice_lookup {
+  struct slice *s;
+  const char *word;
+};
+
+static int slice_look(void *arg, CXCursor cursor, CXCursor parent)
+{
+  (void)parent;
+  struct slice_lookup *l = arg;
+  switch (clang_getCursorKind(cursor)) {
+  case CXCursor_Namespace:
+  case CXCursor_LinkageSpec:
+  case CXCursor_UnexposedDecl:
+    return 0;
+  case CXCursor_StructDecl:
+  case CXCursor_ClassDecl:
+  case CXCursor_EnumDecl:
+  case CXCursor_TypedefDecl:
+  case CXCursor_TypeAliasDecl:
+  case CXCursor_ClassTemplate: {
+    char *name = tu_take(clang_getCursorSpelling(cursor));
+    if (!strcmp(name, l->word))
+      slice_reach(l->s, cursor);
+    free(name);
+    return 1;
+  }
+  default:
+    return 1;
+  }
+}
+
+static void slice_words_of(struct slice *s, const char *text)
+{
+  size_t len = strlen(text);
+  struct kr_lexer lx;
+  kr_lexer_init(&lx, text, len);
+  for (struct kr_token tok; (tok = kr_lexer_next_code(&lx)).kind != KR_TOK_END;) {
+    char word[256];
+    if (tok.kind != KR_TOK_IDENTIFIER || kr_lex_is_keyword(text + tok.offset, tok.length) ||
+        kr_token_text(text, tok, word, sizeof word) >= sizeof word)
+      continue;
+    slice_reach_name(s, word);
+    bool users = false;
+    for (size_t n = map_first(s->map, word); n != MAP_NONE; n = s->map->names[n].next)
+      users = users || !strcmp(s->map->names[n].name, word);
+    if (users)
+      continue;
+    struct slice_lookup l = {s, word}; // of a header that is not the user's: `half`
+    tu_visit(clang_getTranslationUnitCursor(s->tu->unit), slice_look, &l);
+  }
+}
+
+void slice_arguments(struct slice *s)
+{
+  for (size_t i = 0; i < s->tu->n_words; i++)
+    slice_words_of(s, s->tu->words[i]);
+  for (size_t i = 0; i < s->k->n_launched; i++)
+    for (size_t a = 0; a < s->k->launched[i].n_arguments; a++)
+      slice_words_of(s, s->k->launched[i].arguments[a]);
+}
+
 static bool slice_is_conditional(const struct map_file *f, size_t token)
 {
   static const char *const words[] = {"if", "ifdef", "ifndef", "elif", "else", "endif"};

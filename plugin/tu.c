@@ -654,6 +654,18 @@ static int tu_match_kind(void *arg, CXCursor cursor, CXCursor parent)
   return clang_getCursorKind(cursor) == *(enum CXCursorKind *)arg ? 2 : 1;
 }
 
+CXCursor *tu_params(CXCursor function, size_t *n)
+{
+  // libclang counts arguments of functions alone, not of templates.
+  size_t all;
+  CXCursor *kids = tu_children(function, &all);
+  *n = 0;
+  for (size_t i = 0; i < all; i++)
+    if (clang_getCursorKind(kids[i]) == CXCursor_ParmDecl)
+      kids[(*n)++] = kids[i];
+  return kids;
+}
+
 bool tu_has_child(CXCursor cursor, enum CXCursorKind kind)
 {
   return tu_visit(cursor, tu_match_kind, &kind);

@@ -58,6 +58,9 @@ struct tu {
   char *first, *first_path, *extras; // headers that put the command line's macros aside; or NULL
   char *buffer; // what clang was given, as long as src.data
   unsigned parses;
+  // Names of types that are put into templates; slices of these hold them. Borrowed.
+  const char *const *words;
+  size_t n_words;
 };
 
 // Parses `text` under the name `path`. Errors in the text are no failure: look
@@ -109,6 +112,8 @@ typedef int tu_visitor(void *arg, CXCursor cursor, CXCursor parent);
 bool tu_visit(CXCursor root, tu_visitor *visit, void *arg); // true when stopped
 // Children of one cursor in order. The caller frees.
 CXCursor *tu_children(CXCursor cursor, size_t *n);
+// The parameters of a function, also of a template, in order. The caller frees.
+CXCursor *tu_params(CXCursor function, size_t *n);
 bool tu_has_child(CXCursor cursor, enum CXCursorKind kind);
 bool tu_is_kernel(CXCursor function);      // __global__, templates too
 bool tu_is_device(CXCursor function);      // __device__ written on it

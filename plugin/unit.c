@@ -1,4 +1,5 @@
 #include "plugin.h"
+#include "json.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -65,6 +66,15 @@ static void unit_kernel_release(struct kr_pkernel *k)
     free(k->uses[i].path);
   free(k->uses);
   unit_strings_free(k->body_names, k->n_body_names);
+  for (size_t i = 0; i < k->n_tparams; i++)
+    free(k->tparams[i].name);
+  free(k->tparams);
+  for (size_t i = 0; i < k->n_launched; i++) {
+    unit_strings_free(k->launched[i].arguments, k->launched[i].n_arguments);
+    free(k->launched[i].file);
+    free(k->launched[i].sites);
+  }
+  free(k->launched);
   for (size_t i = 0; i < k->n_sites; i++)
     unit_site_release(&k->sites[i]);
   free(k->sites);
@@ -82,16 +92,39 @@ static void unit_kernel_release(struct kr_pkernel *k)
   free(k->slice_after);
 }
 
+static void unit_constants_free(struct kr_pconstant *items, size_t n)
+{
+  for (size_t i = 0; i < n; i++) {
+    free(items[i].name);
+    free(items[i].why);
+  }
+  free(items);
+}
+
+void unit_forget_wants(struct kr_unit *u)
+{
+  unit_constants_free(u->constants, u->n_constants);
+  for (size_t i = 0; i < u->n_instances; i++) {
+    struct kr_pinstance *in = &u->instances[i];
+    free(in->asked);
+    free(in->why);
+    unit_strings_free(in->arguments, in->n_arguments);
+    free(in->values);
+    unit_kernel_release(&in->kernel);
+    unit_constants_free(in->constants, in->n_constants);
+  }
+  free(u->instances);
+  u->constants = NULL;
+  u->instances = NULL;
+  u->n_constants = u->n_instances = 0;
+}
+
 void kr_unit_release(struct kr_unit *u)
 {
   for (size_t i = 0; i < u->n_kernels; i++)
     unit_kernel_release(&u->kernels[i]);
   free(u->kernels);
-  for (size_t i = 0; i < u->n_constants; i++) {
-    free(u->constants[i].name);
-    free(u->constants[i].why);
-  }
-  free(u->constants);
+  unit_forget_wants(u);
   unit_diags_free(u->errors, u->n_errors);
   free(u->lost_launches);
   free(u->file);
@@ -101,9 +134,24 @@ void kr_unit_release(struct kr_unit *u)
 const struct kr_pconstant *kr_unit_constant(const struct kr_unit *u, size_t kernel_offset,
                                             const char *name)
 {
-  for (size_t i = 0; i < u->n_constants; i++)
-    if (u->constants[i].kernel_offset == kernel_offset && !strcmp(u->constants[i].name, name))
-      return &u->constants[i];
+  return kr_pconstant_find(u->constants, u->n_constants, kernel_offset, name);
+}
+
+const struct kr_pconstant *kr_pconstant_find(const struct kr_pconstant *list, size_t n,
+                                             size_t kernel_offset, const char *name)
+{
+  for (size_t i = 0; i < n; i++)
+    if (list[i].kernel_offset == kernel_offset && !strcmp(list[i].name, name))
+      return &list[i];
+  return NULL;
+}
+
+const struct kr_pinstance *kr_unit_instance(const struct kr_unit *u, size_t kernel_offset,
+                                            const char *asked)
+{
+  for (size_t i = 0; i < u->n_instances; i++)
+    if (u->instances[i].kernel_offset == kernel_offset && !strcmp(u->instances[i].asked, asked))
+      return &u->instances[i];
   return NULL;
 }
 

@@ -25,9 +25,27 @@ __global__ void params PARAMS { x[0] = 1; }
 WHOLE(whole)
 // CHECK: kernel whole(float *) at [[@LINE-1]]:1
 // CHECK-NEXT:   refused [[@LINE-2]]:7: its name comes from a macro (WHOLE, line [[@LINE-2]])
+template <typename... T> __global__ void packed(T *...x) {}
+// CHECK: kernel packed<typename T>({{.*}}) at [[@LINE-1]]:1 template
+// CHECK-NEXT:   refused [[@LINE-2]]:1: template parameter packs are not there yet
+template <template <class> class C> __global__ void nested(C<int> *x) {}
+// CHECK: kernel nested<template C>({{.*}}) at [[@LINE-1]]:1 template
+// CHECK-NEXT:   refused [[@LINE-2]]:1: template template parameters (`C`) are not there yet
+template <int *P> __global__ void pointed(int *x) { x[0] = *P; }
+// CHECK: kernel pointed<int * P>({{.*}}) at [[@LINE-1]]:1 template
+// CHECK-NEXT:   refused [[@LINE-2]]:1: template parameters of type int * (`P`) are not there yet
+template <typename T, T V> __global__ void hanging(T *x) { x[0] = V; }
+// CHECK: kernel hanging<typename T, T V>(T *) at [[@LINE-1]]:1 template
+// CHECK-NEXT:   refused [[@LINE-2]]:1: template parameters of type T (`V`) are not there yet
+template <auto V> __global__ void automatic(int *x) { x[0] = V; }
+// CHECK: kernel automatic<auto V>(int *) at [[@LINE-1]]:1 template
+// CHECK-NEXT:   refused [[@LINE-2]]:1: template parameters of type auto (`V`) are not there yet
+template <typename T> __global__ void two(T *x) {}
+// CHECK: kernel two<typename T>(T *) at [[@LINE-1]]:1 template
+// CHECK-NEXT:   refused [[@LINE-2]]:39: overloaded kernels are not there yet (`two` is also at line [[@LINE+1]])
+template <typename T> __global__ void two(T *x, int n) {}
+// CHECK: kernel two<typename T>(T *, int) at [[@LINE-1]]:1 template
 template <typename T> __global__ void generic(T *x) { x[0] = 1; }
-// CHECK: kernel generic({{.*}}) at [[@LINE-1]]:1 template
-// CHECK-NEXT:   refused [[@LINE-2]]:1: templates are not there yet
 template <> __global__ void generic<float>(float *x) { x[0] = 2; }
 // CHECK: kernel generic(float *) at [[@LINE-1]]:1
 // CHECK-NEXT:   refused [[@LINE-2]]:1: explicit specialisations of templates are not there yet

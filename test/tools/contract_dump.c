@@ -30,6 +30,8 @@ static void print_contract(const struct kr_contract *c)
 {
   static const char *const roles[] = {"in", "inout", "out"};
   printf("%s%s\n", c->kernel, c->signature);
+  for (size_t i = 0; i < c->n_instantiations; i++)
+    printf("  as %s\n", c->instantiations[i].name_expression);
   print_dims("grid", c->geometry.grid);
   print_dims("block", c->geometry.block);
   if (c->geometry.shared)

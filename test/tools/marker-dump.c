@@ -65,6 +65,16 @@ static void dump_marker(const struct kr_source *src, const struct kr_marker *m)
         printf("%s%s", j ? ", " : r ? " | " : " ", b->values[r * b->n_paths + j].text);
     printf("\n");
   }
+  for (size_t i = 0; i < m->n_instantiates; i++) {
+    printf("  instantiate");
+    for (size_t j = 0; j < m->instantiates[i].n_args; j++) {
+      const struct kr_mtarg *a = &m->instantiates[i].args[j];
+      printf("%s%s%s", j ? ", " : " ", a->name ? a->name : "", a->name ? " = " : "");
+      for (size_t v = 0; v < a->n_values; v++)
+        printf("%s%s", v ? " | " : "", a->values[v]);
+    }
+    printf("\n");
+  }
   for (size_t i = 0; i < m->n_sections; i++) {
     const struct kr_msection *s = &m->sections[i];
     printf("  %s %s", directions[s->direction], s->path);

@@ -105,6 +105,19 @@ static void dump_site(const struct kr_psite *s)
   printf(") shared(%s)\n", s->shared ? s->shared : "0");
 }
 
+static void dump_uses(const struct kr_pkernel *k)
+{
+  for (size_t i = 0; i < k->n_uses; i++) {
+    const struct kr_puse *u = &k->uses[i];
+    printf("  use %s:%s%s%s%s", u->path, u->uses & KR_USE_READ ? " read" : "",
+           u->uses & KR_USE_WRITE ? " write" : "", u->uses & KR_USE_ATOMIC ? " atomic" : "",
+           u->uses & KR_USE_NULL_TEST ? " null-test" : "");
+    if (u->uses & KR_USE_SUBSCRIPT)
+      printf(" subscript(line %u)", u->subscript_line);
+    putchar('\n');
+  }
+}
+
 static void dump_kernel(const struct kr_pkernel *k, bool brief, bool slices)
 {
   printf("kernel %s%s at %u:%u%s%s%s\n", k->qualified, k->signature, k->line, k->col,
@@ -123,6 +136,21 @@ static void dump_kernel(const struct kr_pkernel *k, bool brief, bool slices)
   dump_span("name", k->name_at);
   dump_span("params", k->params_at);
   dump_span("body", k->body_at);
+  for (size_t i = 0; i < k->n_tparams; i++) {
+    static const char *const kinds[] = {"type", "integer", "bool", "enum"};
+    printf("  tparam %s %s%s\n", k->tparams[i].name, kinds[k->tparams[i].kind],
+           k->tparams[i].has_default ? " default" : "");
+  }
+  for (size_t i = 0; i < k->n_launched; i++) {
+    const struct kr_plaunched *l = &k->launched[i];
+    printf("  launched <");
+    for (size_t a = 0; a < l->n_arguments; a++)
+      printf("%s%s", a ? ", " : "", l->arguments[a]);
+    printf("> %s:%u%s sites", l->file, l->line, l->by_name ? " by name" : "");
+    for (size_t s = 0; s < l->n_sites; s++)
+      printf(" %zu", l->sites[s]);
+    putchar('\n');
+  }
   for (size_t i = 0; i < k->n_params; i++) {
     char *name = kr_xasprintf("param %s (%s) =", k->params[i].name, k->params[i].type_name);
     dump_type(name, &k->params[i].type);
@@ -130,15 +158,7 @@ static void dump_kernel(const struct kr_pkernel *k, bool brief, bool slices)
   }
   for (size_t i = 0; i < k->n_types; i++)
     dump_type("type", &k->types[i]);
-  for (size_t i = 0; i < k->n_uses; i++) {
-    const struct kr_puse *u = &k->uses[i];
-    printf("  use %s:%s%s%s%s", u->path, u->uses & KR_USE_READ ? " read" : "",
-           u->uses & KR_USE_WRITE ? " write" : "", u->uses & KR_USE_ATOMIC ? " atomic" : "",
-           u->uses & KR_USE_NULL_TEST ? " null-test" : "");
-    if (u->uses & KR_USE_SUBSCRIPT)
-      printf(" subscript(line %u)", u->subscript_line);
-    putchar('\n');
-  }
+  dump_uses(k);
   printf("  body:%s%s%s%s%s%s\n", k->uses_grid_dim ? " gridDim" : "",
          k->uses_grid_sync ? " grid-sync" : "", k->uses_barrier ? " barrier" : "",
          k->uses_dynamic_shared ? " dynamic-shared" : "", k->uses_clock ? " clock" : "",
@@ -171,6 +191,25 @@ static void dump_unit(const struct kr_unit *u, bool brief, bool slices)
     else
       printf("constant %s = %lld\n", c->name, (long long)c->i);
   }
+  for (size_t i = 0; i < u->n_instances; i++) {
+    const struct kr_pinstance *in = &u->instances[i];
+    if (!in->known) {
+      printf("instance <%s> unknown: %s\n", in->asked, dump_or(in->why));
+      continue;
+    }
+    printf("instance <%s> =", in->asked);
+    for (size_t a = 0; a < in->n_arguments; a++)
+      printf(" %s(%lld)", in->arguments[a], (long long)in->values[a]);
+    printf(" %s%s\n", in->kernel.name_expression, in->kernel.signature);
+    for (size_t p = 0; p < in->kernel.n_params; p++)
+      dump_type(in->kernel.params[p].name, &in->kernel.params[p].type);
+    for (size_t j = 0; j < in->n_constants; j++)
+      if (in->constants[j].known)
+        printf("  %s = %lld\n", in->constants[j].name, (long long)in->constants[j].i);
+      else
+        printf("  %s unknown: %s\n", in->constants[j].name, dump_or(in->constants[j].why));
+    dump_uses(&in->kernel);
+  }
   for (size_t i = 0; i < u->n_lost_launches; i++)
     dump_span("lost", u->lost_launches[i]);
   dump_diags("unit-error", u->errors, u->n_errors);
@@ -200,10 +239,12 @@ int main(int argc, char **argv)
   struct kr_parser_options options = {.cuda_path = getenv("CUDA_PATH")};
   struct kr_parse_request req = {0};
   size_t none = 0;
-  struct kr_parse_wants wants[16] = {{0}};
+  struct kr_parse_wants wants[17] = {{0}};
   char *names[16];
   const char *want[16], *path = NULL, *database = NULL, *facts = NULL;
-  size_t n_want = 0;
+  const char *instance[16];
+  char *lists[16];
+  size_t n_want = 0, n_instance = 0;
   bool brief = false, slices = false;
   int times = 0, rc = 1;
   const char *const *flags = NULL;
@@ -231,6 +272,8 @@ int main(int argc, char **argv)
       options.memory_bytes = (size_t)atoi(v) << 20;
     else if (!strncmp(a, "--want=", 7) && n_want < 16)
       want[n_want++] = v;
+    else if (!strncmp(a, "--instance=", 11) && n_instance < 16)
+      instance[n_instance++] = v; // KERNEL:ARGUMENTS
     else if (!strncmp(a, "--database=", 11))
       database = v;
     else if (!strncmp(a, "--facts=", 8))
@@ -294,8 +337,25 @@ int main(int argc, char **argv)
       goto out;
     }
     names[i] = (char *)(colon + 1);
-    wants[i] = (struct kr_parse_wants){k->at.offset, &names[i], 1};
+    wants[i] = (struct kr_parse_wants){.kernel_offset = k->at.offset, .names = &names[i],
+                                       .n_names = 1};
   }
+  // All of one template, in a want of its own.
+  for (size_t i = 0; i < n_instance; i++) {
+    const char *colon = strchr(instance[i], ':');
+    const struct kr_pkernel *k =
+        colon ? dump_find(&unit, instance[i], (size_t)(colon - instance[i])) : NULL;
+    if (!k) {
+      fprintf(stderr, "--instance: no such kernel: %s\n", instance[i]);
+      goto out;
+    }
+    lists[i] = (char *)(colon + 1);
+    if (i == 0)
+      wants[n_want] = (struct kr_parse_wants){
+          .kernel_offset = k->at.offset, .names = names, .n_names = n_want, .instances = lists};
+    wants[n_want].n_instances++;
+  }
+  n_want += n_instance > 0;
   if (n_want) {
     req.wants = wants;
     req.n_wants = n_want;

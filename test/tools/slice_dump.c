@@ -108,9 +108,7 @@ int main(int argc, char **argv)
     tu_span(tu, d.found[i], &k.at);
     t0 = kr_now_ms();
     err.text[0] = '\0';
-    int refused = clang_getCursorKind(d.found[i]) == CXCursor_FunctionTemplate
-                      ? kr_err_set(&err, "templates are not there yet")
-                      : slice_make(tu, d.found[i], &k, &err);
+    int refused = slice_make(tu, d.found[i], &k, &err);
     t1 = kr_now_ms();
     if (time_it)
       fprintf(stderr, "slice %.0f ms\n", t1 - t0);

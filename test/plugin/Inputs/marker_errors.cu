@@ -124,3 +124,23 @@ __global__ void k57(int n) { }
 __global__ void k58(int n) { }
 // kevin: optimize let(n = 4) out(y[n]) threads(256)
 __global__ void k59(int n) { }
+// kevin: optimize instantiate()
+template <int B> __global__ void t01(int n) { }
+// kevin: optimize instantiate(B = )
+template <int B> __global__ void t02(int n) { }
+// kevin: optimize instantiate(B = {64, 128, 64})
+template <int B> __global__ void t03(int n) { }
+// kevin: optimize instantiate(B = 64, B = 128)
+template <int B> __global__ void t04(int n) { }
+// kevin: optimize instantiate(T = float, 128)
+template <typename T, int B> __global__ void t05(int n) { }
+// kevin: optimize instantiate(B = {64, })
+template <int B> __global__ void t06(int n) { }
+// kevin: optimize instantiate(B = 64 = 128)
+template <int B> __global__ void t07(int n) { }
+// kevin: optimize instantiate(T = int{}; B)
+template <typename T> __global__ void t08(int n) { }
+// kevin: optimize template(T = float)
+template <typename T> __global__ void t09(int n) { }
+// kevin: optimize instantiate(T = "float")
+template <typename T> __global__ void t10(int n) { }

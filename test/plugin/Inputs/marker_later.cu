@@ -4,8 +4,6 @@
 __global__ void k01(int n) { }
 // kevin: optimize let(n = 4) cluster(2)
 __global__ void k02(int n) { }
-// kevin: optimize instantiate(T = float) let(n = 4)
-template <typename T> __global__ void k03(int n) { }
 // kevin: optimize workload("big.kevin")
 __global__ void k04(int n) { }
 // kevin: optimize let(n = 4) compare(y = first(3))
