@@ -467,6 +467,9 @@ static size_t parse_governed(struct syntax_at *at, size_t stmt, int depth)
   if (at->pos >= at->end)
     return SYNTAX_NONE;
   size_t outer = at->stmt, n = parse_stmt(at, stmt, depth + 1);
+  // A pragma goes with the loop behind it.
+  while (at->s->stmts[n].kind == STMT_PRAGMA && at->pos < at->end)
+    n = parse_stmt(at, stmt, depth + 1);
   at->stmt = outer;
   if (at->s->stmts[n].kind == STMT_PRAGMA || at->s->stmts[n].kind == STMT_DECL)
     at->s->functions[at->function].opaque = true;

@@ -46,7 +46,8 @@ struct syntax_stmt {
   enum syntax_stmt_kind kind;
   struct syntax_span span; // closing `;` or `}` included
   size_t function;
-  size_t parent, child, next; // children of IF, FOR, WHILE, DO: init, body, orelse
+  size_t parent, child, next; // children of IF, FOR, WHILE, DO: init, body, orelse, and
+                              // pragmas that stand in front of body or orelse
   size_t expr;                // EXPR, RETURN: root expression
   size_t init, cond, step;    // init: statement; cond, step: root expressions; may be NONE
   size_t body, orelse;        // statements

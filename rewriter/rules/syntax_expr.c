@@ -271,16 +271,14 @@ static size_t parse_name(struct syntax_at *at)
   // float(x), unsigned(x), size_t(x)
   struct syntax_specifiers sp;
   size_t pos = first;
-  if (syntax_read_specifiers(s, &pos, at->end, &sp) && sp.sure && pos < at->end) {
-    size_t close = s->match[pos];
-    if (!syntax_is_punct(s, pos, "(") || close >= at->end || sp.is_shared || sp.is_static)
+  if (syntax_read_specifiers(s, &pos, at->end, &sp) && sp.sure) {
+    if (pos >= at->end || !syntax_is_punct(s, pos, "(") || s->match[pos] >= at->end ||
+        sp.is_shared || sp.is_static)
       return expr_unknown(at, first);
-    size_t type_end = pos;
+    size_t type_end = pos, close = s->match[pos];
     at->pos = pos + 1;
-    size_t before = at->s->n_exprs;
     size_t e = expr_new(at, EXPR_CAST, first);
     parse_args(at, e, close);
-    (void)before;
     s->exprs[e].type_span = (struct syntax_span){first, type_end};
     s->exprs[e].type = sp.type;
     s->exprs[e].span.end = close + 1;

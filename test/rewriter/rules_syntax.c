@@ -270,9 +270,16 @@ static void counts_loops(void)
     syntax_release(&s);
     free(code);
   }
-  // A variable that the body changes is no counted loop.
   struct syntax s;
   struct syntax_loop l;
+  // A pragma between two loops belongs to the inner one.
+  syntax_parse(&s, "__global__ void k(float *p)\n{\n  for (int i = 0; i < 4; i++)\n#pragma unroll\n"
+                   "    for (int j = 0; j < 3; j++) p[i] = j;\n}\n", NULL);
+  CHECK(!s.functions[s.kernel].opaque);
+  size_t outer = s.stmts[s.functions[s.kernel].body].child, inner = s.stmts[outer].body;
+  CHECK(syntax_loop(&s, inner, &l) && syntax_loop_count(&s, &l) == 3);
+  syntax_release(&s);
+  // A variable that the body changes is no counted loop.
   syntax_parse(&s, "__global__ void k(float *p)\n{\n  for (int i = 0; i < 4; i++) { p[i] = 0; i++; }\n}\n",
                NULL);
   CHECK(!syntax_loop(&s, s.stmts[s.functions[s.kernel].body].child, &l));
