@@ -34,7 +34,7 @@ enum {
   KR_MAX_PARAM_BYTES = 64 << 10,
   KR_STATIC_SHARED_MAX = 48 << 10,
   KR_SHARED_MAX = 227 << 10,
-  KR_IMAGE_VERSION = 3
+  KR_IMAGE_VERSION = 4
 };
 #define KR_BUFFER_GUARD (UINT64_C(1) << 30)
 
@@ -208,7 +208,7 @@ struct kr_job {
   int64_t detail;
   uint32_t thread[3], at_block[3];
   uint32_t waiting_block, waiting_warp, exited, threads, mask;
-  uint64_t switches, blocks_done;
+  uint64_t blocks_done;
   struct kr_trace_result trace;
 };
 

@@ -1,4 +1,4 @@
-#include "rt.h"
+#include "request.h"
 
 #include <string.h>
 #include <sys/mman.h>
@@ -17,24 +17,9 @@
 // distances from each other. So each access remembers its last request, and what
 // came of it.
 
-enum space { SPACE_NONE, SPACE_GLOBAL, SPACE_SHARED, SPACE_LOCAL, SPACE_CONSTANT, SPACE_FOREIGN };
-
-#define ADDRESS_MASK ((UINT64_C(1) << KR_TRACE_ID_SHIFT) - 1)
-
-// The last request of an access.
-struct memo {
-  uint64_t delta[32]; // of a lane's address from the first lane's; 0 for lanes out of it
-  uint32_t mask;
-  uint8_t space, low; // the first lane's address, as far as it matters
-  uint8_t n_sectors, lanes;
-  uint32_t wavefronts, ideal, partial, rows, passes;
-  uint64_t hits; // requests like it since it was made
-  int64_t sector[32];
-};
-
-// By space and kind, for one access; the rest is in its memo.
+// A line of the L1 and which of its sectors are there.
 struct line {
-  uint64_t tag; // of the line, and the block's generation
+  uint64_t tag;
   uint32_t generation;
   uint8_t sectors;
 };
@@ -59,10 +44,11 @@ struct hot {
 
 enum { L1_WAYS = 4, HOT_SIZE = 1 << 16 };
 
+struct memo *request_memos;
+
 static struct {
   const struct kr_trace_access *accesses;
   uint32_t n_accesses;
-  struct memo *memos;
   struct kr_trace_sums sums; // without what memos hold
   struct line *lines;
   uint8_t *victim;
@@ -85,7 +71,7 @@ int request_setup(const struct kr_trace_access *accesses, uint32_t n)
 {
   q.accesses = accesses;
   q.n_accesses = n;
-  q.memos = request_map(n * sizeof *q.memos);
+  request_memos = request_map(n * sizeof *request_memos);
   uint64_t sets = simt_job->trace_l1_bytes / 128 / L1_WAYS;
   q.n_sets = 1;
   while (2 * (uint64_t)q.n_sets <= sets)
@@ -93,7 +79,7 @@ int request_setup(const struct kr_trace_access *accesses, uint32_t n)
   q.lines = request_map((uint64_t)q.n_sets * L1_WAYS * sizeof *q.lines);
   q.victim = request_map(q.n_sets);
   q.hot = request_map(HOT_SIZE * sizeof *q.hot);
-  if (!q.memos || !q.lines || !q.victim || !q.hot)
+  if (!request_memos || !q.lines || !q.victim || !q.hot)
     return -1;
   uint64_t sectors = 0;
   for (uint32_t i = 0; i <= simt_job->n_buffers; i++) {
@@ -238,45 +224,48 @@ static uint32_t distinct(const uint64_t *value, uint32_t mask, uint64_t *out, ui
 
 static uint32_t bits(uint32_t n) { return n >= 32 ? ~0u : (1u << n) - 1; }
 
-static void global_shape(struct memo *m, const struct kr_trace_access *a, const uint64_t *address)
+// `address` holds clean addresses, `base` the first lane's.
+static void global_shape(struct memo *m, struct shape *s, enum kr_trace_kind kind, uint32_t bytes,
+                         const uint64_t *address, uint64_t base)
 {
   uint64_t value[32], seen[32];
   uint8_t at[32];
-  uint64_t base = address[__builtin_ctz(m->mask)];
   for (int l = 0; l < 32; l++)
     value[l] = address[l] >> 5;
-  m->n_sectors = (uint8_t)distinct(value, m->mask, seen, at);
-  for (uint32_t k = 0; k < m->n_sectors; k++)
-    m->sector[k] = (int64_t)(seen[k] - (base >> 5));
+  s->n_sectors = (uint8_t)distinct(value, m->mask, seen, at);
+  for (uint32_t k = 0; k < s->n_sectors; k++) {
+    int64_t from = (int64_t)(seen[k] - (base >> 5));
+    s->sector[k] = (int32_t)from;
+    if (from != s->sector[k])
+      s->far = true;
+  }
   uint32_t written[32] = {0};
   for (uint32_t b = m->mask; b; b &= b - 1) {
     int l = __builtin_ctz(b);
-    written[at[l]] |= bits(a->bytes) << (address[l] & 31);
+    written[at[l]] |= bits(bytes) << (address[l] & 31);
   }
-  m->partial = 0;
-  for (uint32_t k = 0; k < m->n_sectors; k++)
-    m->partial += written[k] != ~0u;
+  for (uint32_t k = 0; k < s->n_sectors; k++)
+    s->partial += written[k] != ~0u;
   for (int l = 0; l < 32; l++)
     value[l] = address[l] >> 7;
-  m->wavefronts = distinct(value, m->mask, seen, NULL);
+  s->wavefronts = distinct(value, m->mask, seen, NULL);
   for (int l = 0; l < 32; l++)
     value[l] = address[l] >> 11;
-  m->rows = distinct(value, m->mask, seen, NULL);
+  s->rows = distinct(value, m->mask, seen, NULL);
   // Atomics: the lanes at one address come one after the other, addresses of a
   // sector together.
-  m->passes = 0;
-  if (a->kind != KR_TRACE_ATOMIC)
+  if (kind != KR_TRACE_ATOMIC)
     return;
   uint64_t words[32];
   uint32_t n = distinct(address, m->mask, words, at), times[32] = {0};
   for (uint32_t b = m->mask; b; b &= b - 1)
     times[at[__builtin_ctz(b)]]++;
-  for (uint32_t k = 0; k < m->n_sectors; k++) {
+  for (uint32_t k = 0; k < s->n_sectors; k++) {
     uint32_t most = 0;
     for (uint32_t w = 0; w < n; w++)
-      if ((int64_t)((words[w] >> 5) - (base >> 5)) == m->sector[k] && times[w] > most)
+      if ((int64_t)((words[w] >> 5) - (base >> 5)) == s->sector[k] && times[w] > most)
         most = times[w];
-    m->passes += most;
+    s->passes += most;
   }
 }
 
@@ -302,41 +291,40 @@ static uint32_t bank_passes(const uint64_t *address, uint32_t mask, uint32_t n_w
   return most;
 }
 
-static void shared_shape(struct memo *m, const struct kr_trace_access *a, const uint64_t *address)
+static void shared_shape(const struct memo *m, struct shape *s, enum kr_trace_kind kind,
+                         uint32_t bytes, const uint64_t *address)
 {
-  uint32_t n_words = a->bytes <= 4 ? 1 : a->bytes / 4u, n = 0;
+  uint32_t n_words = bytes <= 4 ? 1 : bytes / 4u, n = 0;
   uint32_t whole = bank_passes(address, m->mask, n_words, &n);
-  m->ideal = n > 32 ? (n + 31) / 32 : 1;
-  m->wavefronts = whole;
+  s->ideal = n > 32 ? (n + 31) / 32 : 1;
+  s->wavefronts = whole;
   uint32_t phases = n_words > 4 ? 4 : n_words;
   if (whole > 1 && phases > 1) {
-    m->wavefronts = 0;
+    s->wavefronts = 0;
     uint32_t lanes = 32 / phases;
     for (uint32_t p = 0; p < phases; p++) {
       uint32_t part = m->mask & (bits(lanes) << (p * lanes));
       if (part)
-        m->wavefronts += bank_passes(address, part, n_words, &n);
+        s->wavefronts += bank_passes(address, part, n_words, &n);
     }
   }
-  m->passes = 0;
-  if (a->kind != KR_TRACE_ATOMIC)
+  if (kind != KR_TRACE_ATOMIC)
     return;
   uint32_t per_bank[32] = {0};
   for (uint32_t b = m->mask; b; b &= b - 1) {
     uint32_t bank = (uint32_t)(address[__builtin_ctz(b)] / 4) & 31;
-    if (++per_bank[bank] > m->passes)
-      m->passes = per_bank[bank];
+    if (++per_bank[bank] > s->passes)
+      s->passes = per_bank[bank];
   }
 }
 
-// Adds what a memo stands for to the sums.
-static void memo_flush(struct memo *m, const struct kr_trace_access *a)
+// --- memos ---
+
+static void shape_flush(const struct memo *m, struct shape *shape, const struct kr_trace_access *a)
 {
   struct kr_trace_sums *s = &q.sums;
-  uint64_t n = m->hits;
-  m->hits = 0;
-  if (!n)
-    return;
+  uint64_t n = shape->hits;
+  shape->hits = 0;
   switch (m->space) {
   case SPACE_GLOBAL: {
     struct kr_trace_traffic *f = &s->traffic[a->kind];
@@ -344,22 +332,22 @@ static void memo_flush(struct memo *m, const struct kr_trace_access *a)
     f->requests += n;
     f->lanes += n * m->lanes;
     f->bytes += n * m->lanes * a->bytes;
-    f->sectors += n * m->n_sectors;
-    f->wavefronts += n * m->wavefronts;
-    f->rows += n * m->rows;
+    f->sectors += n * shape->n_sectors;
+    f->wavefronts += n * shape->wavefronts;
+    f->rows += n * shape->rows;
     if (a->kind == KR_TRACE_STORE)
-      f->partial += n * m->partial;
-    s->atomic_passes += n * m->passes;
+      f->partial += n * shape->partial;
+    s->atomic_passes += n * shape->passes;
     break;
   }
   case SPACE_SHARED:
     if (a->kind == KR_TRACE_ATOMIC) {
       s->inst[KR_INST_ATOMIC_SHARED] += n;
-      s->shared_atomic_passes += n * m->passes;
+      s->shared_atomic_passes += n * shape->passes;
     } else {
       s->inst[KR_INST_SHARED] += n;
-      s->shared_wavefronts += n * m->wavefronts;
-      s->shared_ideal += n * m->ideal;
+      s->shared_wavefronts += n * shape->wavefronts;
+      s->shared_ideal += n * shape->ideal;
     }
     break;
   case SPACE_LOCAL:
@@ -367,72 +355,62 @@ static void memo_flush(struct memo *m, const struct kr_trace_access *a)
     s->local_bytes += n * m->lanes * a->bytes;
     break;
   default:
-    s->inst[KR_INST_CONSTANT] += n * m->wavefronts;
+    s->inst[KR_INST_CONSTANT] += n * shape->wavefronts;
     break;
   }
 }
 
+// Adds what a memo stands for to the sums.
+static void memo_flush(struct memo *m, const struct kr_trace_access *a)
+{
+  for (uint32_t used = m->used; used; used &= used - 1)
+    if (m->shape[__builtin_ctz(used)].hits)
+      shape_flush(m, &m->shape[__builtin_ctz(used)], a);
+}
+
+// The memo becomes one of lanes at these distances.
 static void memo_make(struct memo *m, const struct kr_trace_access *a, uint32_t mask,
-                      enum space space, const uint64_t *address)
+                      enum space space, const uint64_t *address, uint64_t base)
 {
   memo_flush(m, a);
-  uint64_t base = address[__builtin_ctz(mask)];
+  m->used = 0;
   m->mask = mask;
   m->space = (uint8_t)space;
   m->lanes = (uint8_t)__builtin_popcount(mask);
-  m->low = (uint8_t)(space == SPACE_GLOBAL ? base & 127 : base & 3);
   for (int l = 0; l < 32; l++)
     m->delta[l] = mask >> l & 1 ? address[l] - base : 0;
-  m->passes = m->partial = m->rows = m->n_sectors = 0;
-  m->wavefronts = m->ideal = 1;
-  if (space == SPACE_GLOBAL) {
-    global_shape(m, a, address);
-  } else if (space == SPACE_SHARED) {
-    shared_shape(m, a, address);
-  } else if (space == SPACE_CONSTANT) {
+}
+
+static struct shape *memo_shape(struct memo *m, const struct kr_trace_access *a,
+                                const uint64_t *address, uint64_t base)
+{
+  uint32_t slot = memo_slot(m, base);
+  struct shape *s = &m->shape[slot];
+  if (m->used >> slot & 1)
+    shape_flush(m, s, a);
+  m->used |= 1u << slot;
+  *s = (struct shape){.low = (uint8_t)memo_low(m, base), .wavefronts = 1, .ideal = 1};
+  if (m->space == SPACE_GLOBAL) {
+    global_shape(m, s, (enum kr_trace_kind)a->kind, a->bytes, address, base);
+  } else if (m->space == SPACE_SHARED) {
+    shared_shape(m, s, (enum kr_trace_kind)a->kind, a->bytes, address);
+  } else if (m->space == SPACE_CONSTANT) {
     uint64_t value[32], seen[32];
     for (int l = 0; l < 32; l++)
       value[l] = address[l] / 4;
-    m->wavefronts = distinct(value, mask, seen, NULL);
+    s->wavefronts = distinct(value, m->mask, seen, NULL);
   }
+  return s;
 }
 
-// The same lanes, as far from each other, at a place where that matters the same.
-static bool memo_is(const struct memo *m, uint32_t mask, enum space space, uint64_t base,
-                    const uint64_t *address)
-{
-  if (m->mask != mask || m->space != space ||
-      m->low != (space == SPACE_GLOBAL ? base & 127 : base & 3))
-    return false;
-  uint64_t differ = 0;
-  if (mask == ~0u) {
-    for (int l = 0; l < 32; l++)
-      differ |= (address[l] - base) ^ m->delta[l];
-  } else {
-    for (uint32_t b = mask; b; b &= b - 1)
-      differ |= (address[__builtin_ctz(b)] - base) ^ m->delta[__builtin_ctz(b)];
-  }
-  return !(differ & ADDRESS_MASK);
-}
-
-static void request_in(uint32_t index, uint32_t mask, enum space space, const uint64_t *address)
+void request_global(uint32_t index, const struct shape *s, uint32_t mask, uint64_t base,
+                    const uint64_t *words)
 {
   const struct kr_trace_access *a = &q.accesses[index];
-  struct memo *m = &q.memos[index];
-  uint64_t base = address[__builtin_ctz(mask)] & ADDRESS_MASK;
-  if (!memo_is(m, mask, space, address[__builtin_ctz(mask)], address)) {
-    uint64_t clean[32];
-    for (int l = 0; l < 32; l++)
-      clean[l] = address[l] & ADDRESS_MASK;
-    memo_make(m, a, mask, space, clean);
-  }
-  m->hits++;
-  if (space != SPACE_GLOBAL)
-    return;
   struct kr_trace_reach *into = &simt_job->trace.reach[0][a->kind != KR_TRACE_LOAD];
   struct reach_map *r = &q.reach[a->kind != KR_TRACE_LOAD];
-  for (uint32_t k = 0; k < m->n_sectors; k++) {
-    uint64_t sector = (base >> 5) + (uint64_t)m->sector[k];
+  for (uint32_t k = 0; k < s->n_sectors; k++) {
+    uint64_t sector = (base >> 5) + (uint64_t)(int64_t)s->sector[k];
     if (a->kind == KR_TRACE_LOAD) {
       if (l1_has(sector))
         continue;
@@ -442,7 +420,53 @@ static void request_in(uint32_t index, uint32_t mask, enum space space, const ui
   }
   if (a->kind == KR_TRACE_ATOMIC)
     for (uint32_t b = mask; b; b &= b - 1)
-      count_hot(address[__builtin_ctz(b)] & ADDRESS_MASK, 1);
+      count_hot(words[__builtin_ctz(b)] & ADDRESS_MASK, 1);
+}
+
+static bool memo_is(const struct memo *m, uint32_t mask, enum space space, uint64_t first,
+                    const uint64_t *words)
+{
+  if (m->mask != mask || m->space != space)
+    return false;
+  uint64_t differ = 0;
+  for (uint32_t b = mask; b; b &= b - 1)
+    differ |= (words[__builtin_ctz(b)] - first) ^ m->delta[__builtin_ctz(b)];
+  return !differ;
+}
+
+// Sectors too far apart for a shape: one by one.
+static void request_far(uint32_t index, uint32_t mask, const uint64_t *address)
+{
+  for (uint32_t b = mask; b; b &= b - 1) {
+    struct shape one = {.n_sectors = 1};
+    request_global(index, &one, b & -b, address[__builtin_ctz(b)], address);
+  }
+}
+
+static void request_in(uint32_t index, uint32_t mask, enum space space, const uint64_t *words)
+{
+  const struct kr_trace_access *a = &q.accesses[index];
+  struct memo *m = &request_memos[index];
+  uint64_t first = words[__builtin_ctz(mask)], base = first & ADDRESS_MASK, clean[32];
+  struct shape *s = &m->shape[0];
+  bool is = memo_is(m, mask, space, first, words);
+  if (is) {
+    uint32_t slot = memo_slot(m, base);
+    s = &m->shape[slot];
+    is = m->used >> slot & 1 && s->low == memo_low(m, base) && !s->far;
+  }
+  if (!is) {
+    for (int l = 0; l < 32; l++)
+      clean[l] = mask >> l & 1 ? words[l] & ADDRESS_MASK : base;
+    if (!memo_is(m, mask, space, first, words))
+      memo_make(m, a, mask, space, clean, base);
+    s = memo_shape(m, a, clean, base);
+  }
+  s->hits++;
+  if (space == SPACE_GLOBAL && s->far)
+    request_far(index, mask, clean);
+  else if (space == SPACE_GLOBAL)
+    request_global(index, s, mask, base, words);
 }
 
 void request_add(uint32_t index, uint32_t mask, const uint64_t *words)
@@ -467,7 +491,7 @@ void request_add(uint32_t index, uint32_t mask, const uint64_t *words)
 void request_fold(struct kr_trace_sums *sums)
 {
   for (uint32_t i = 0; i < q.n_accesses; i++)
-    memo_flush(&q.memos[i], &q.accesses[i]);
+    memo_flush(&request_memos[i], &q.accesses[i]);
   const uint64_t *from = (const uint64_t *)&q.sums;
   uint64_t *to = (uint64_t *)sums;
   for (size_t i = 0; i < sizeof q.sums / sizeof *from; i++)

@@ -21,22 +21,24 @@
 // `reversed` runs the grid from the last block to the first and each block from
 // the last thread to the first. A kernel without races cannot tell.
 
+// One line of the cache.
 struct lane {
   void *sp;
-  uint32_t x, y, z;
   uint64_t trace_at; // where its rows end
+  uint32_t tid[3];
   // What it waits for.
   enum kr_wait wait;
-  uint32_t mask;
-  int32_t mode, arg, width;
   uint64_t value;
   const void *site;
-};
+  uint32_t mask;
+  int32_t mode, arg, width;
+} __attribute__((aligned(64)));
+_Static_assert(sizeof(struct lane) == 64, "one line of the cache");
 
 struct warp {
   uint32_t alive, ready, at_barrier, at_warp, at_active, at_full;
   int last; // the lane that ran last
-};
+} __attribute__((aligned(32)));
 
 static struct {
   struct lane lanes[KR_MAX_THREADS];
@@ -129,10 +131,7 @@ static inline void become(int t)
     SIMT_REGS->trace_end = simt_trace_last(t);
   }
   s.warps[t / 32].last = t % 32;
-  const struct lane *l = &s.lanes[t];
-  SIMT_REGS->sreg[0] = l->x;
-  SIMT_REGS->sreg[1] = l->y;
-  SIMT_REGS->sreg[2] = l->z;
+  memcpy(SIMT_REGS->sreg, s.lanes[t].tid, sizeof s.lanes[t].tid);
 }
 
 static void go(int t)
@@ -144,7 +143,7 @@ static void go(int t)
   }
   struct lane *from = &s.lanes[s.current];
   become(t);
-  simt_job->switches++;
+  __builtin_prefetch(s.lanes[(t + 1) % KR_MAX_THREADS].sp);
   simt_switch(&from->sp, s.lanes[t].sp);
 }
 
@@ -201,16 +200,30 @@ static int __kr_sync(int op, int pred)
   else if (site != s.barrier_site)
     s.sites_differ = true;
   s.arrived++;
-  s.count += pred != 0;
-  s.all &= pred != 0;
-  s.any |= pred != 0;
+  if (op) {
+    s.count += pred != 0;
+    s.all &= pred != 0;
+    s.any |= pred != 0;
+  }
   s.lanes[t].wait = KR_WAIT_BARRIER;
-  s.warps[t / 32].at_barrier |= 1u << (t % 32);
-  set_waiting(t);
-  if (s.arrived == s.alive)
-    barrier_release();
-  go(pick(false));
-  return op == 1 ? s.result_count : op == 2 ? s.result_all : op == 3 ? s.result_any : 0;
+  struct warp *w = &s.warps[(unsigned)t / 32];
+  uint32_t bit = 1u << (t % 32), rest = w->ready & ~bit;
+  w->at_barrier |= bit;
+  if (rest && !simt_traced && s.arrived != s.alive) {
+    // The rest of this does no more, and most arrivals end here.
+    w->ready = rest;
+    int next = (int)((unsigned)t & ~31u) + next_bit(rest, t % 32);
+    become(next);
+    // Most likely the one after it; its stack is long out of the first cache.
+    __builtin_prefetch(s.lanes[(next + 1) % KR_MAX_THREADS].sp);
+    simt_switch(&s.lanes[t].sp, s.lanes[next].sp);
+  } else {
+    set_waiting(t);
+    if (s.arrived == s.alive)
+      barrier_release();
+    go(pick(false));
+  }
+  return op == 0 ? 0 : op == 1 ? s.result_count : op == 2 ? s.result_all : s.result_any;
 }
 
 // --- warps ---
@@ -451,9 +464,12 @@ static _Noreturn void __kr_trap(int why)
 
 // --- threads ---
 
+// Tops at the same place of each page would all fall into the same few lines of the
+// first cache.
 static void *stack_top(int t)
 {
-  return (void *)(KR_STACKS_BASE + (uint64_t)(t + 1) * (KR_STACK_BYTES + KR_STACK_GUARD));
+  uint64_t stagger = (uint64_t)t * 192 % KR_PAGE;
+  return (void *)(KR_STACKS_BASE + (uint64_t)(t + 1) * (KR_STACK_BYTES + KR_STACK_GUARD) - stagger);
 }
 
 int simt_stacks(void)
@@ -620,7 +636,7 @@ void simt_run(void)
   for (uint32_t z = 0; z < block[2]; z++)
     for (uint32_t y = 0; y < block[1]; y++)
       for (uint32_t x = 0; x < block[0]; x++, t++)
-        s.lanes[t] = (struct lane){.x = x, .y = y, .z = z};
+        s.lanes[t] = (struct lane){.tid = {x, y, z}};
   for (int i = 0; i < 3; i++) {
     sreg[6 + i] = block[i];
     sreg[9 + i] = grid[i];

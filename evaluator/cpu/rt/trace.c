@@ -1,4 +1,4 @@
-#include "rt.h"
+#include "request.h"
 
 #include <string.h>
 #include <sys/mman.h>
@@ -96,6 +96,34 @@ static uint32_t segment_rows(uint32_t id)
   return t.segments[id].n_accesses ? t.segments[id].n_accesses : 1;
 }
 
+// All 32 lanes together, as long as they are, from row `from` to the last one that all
+// of them have. Returns how far.
+__attribute__((target_clones("avx2", "default"))) static uint32_t
+trace_together(int warp, const uint64_t *rows, uint32_t from, uint32_t to)
+{
+  while (from < to) {
+    const uint64_t *row = rows + (uint64_t)from * 32;
+    uint64_t first = row[0], differ = 0;
+    for (int l = 0; l < 32; l++)
+      differ |= row[l] ^ first;
+    uint64_t id = first >> KR_TRACE_ID_SHIFT;
+    if (differ >> KR_TRACE_ID_SHIFT || !id || id >= t.n_segments)
+      return from;
+    const struct kr_trace_segment *s = &t.segments[id];
+    uint32_t n = s->n_accesses ? s->n_accesses : 1;
+    if (from + n > to)
+      return from;
+    t.tallies[id].warps++;
+    t.tallies[id].lanes += 32;
+    t.warp_inst[warp] += s->total;
+    t.events += UINT64_C(32) * (1 + s->n_accesses);
+    for (uint32_t k = 0; k < s->n_accesses; k++)
+      request_full(s->first_access + k, row + (uint64_t)k * 32);
+    from += n;
+  }
+  return from;
+}
+
 uint32_t simt_trace_merge(int warp, uint32_t full, uint64_t at[32])
 {
   uint64_t *rows = (uint64_t *)(KR_TRACE_BASE + (uint64_t)warp * KR_TRACE_WARP_BYTES);
@@ -114,6 +142,26 @@ uint32_t simt_trace_merge(int warp, uint32_t full, uint64_t at[32])
   }
   uint32_t before = 0; // those that executed the last segment together
   while (left && !(full & ~left)) {
+    if (left == ~0u) {
+      uint32_t to = end[0];
+      bool level = true;
+      for (int l = 1; l < 32; l++) {
+        level &= next[l] == next[0];
+        to = end[l] < to ? end[l] : to;
+      }
+      uint32_t now = level ? trace_together(warp, rows, next[0], to) : 0;
+      if (level && now != next[0]) {
+        before = ~0u;
+        for (int l = 0; l < 32; l++) {
+          next[l] = now;
+          if (now == end[l])
+            left &= ~(1u << l);
+          else
+            id[l] = (uint32_t)(rows[(uint64_t)now * 32 + (uint64_t)l] >> KR_TRACE_ID_SHIFT);
+        }
+        continue;
+      }
+    }
     uint32_t least = ~0u, mask = 0, row = 0;
     bool together = true;
     for (uint32_t m = left; m; m &= m - 1) {
