@@ -4,6 +4,7 @@
 
 #include "../../evaluator/base/mem.h"
 #include "list.h"
+#include "rule.h"
 #include "shape.h"
 
 // sum += A[.. row .. k ..] * B[.. k .. col ..] over all k, one sum a thread: every
@@ -506,11 +507,11 @@ static void propose_blocked(struct product *p, struct plan *plan, const char *pl
   g.grid[1] = kr_xasprintf("ceil_div(%s, %lld)", p->limit[SIDE_Y], high);
   g.block[0] = (char *)"16";
   g.block[1] = (char *)"16";
-  shape_propose(out, "matmul-tile", kr_xasprintf("%s %lldx%lld", place, high, wide),
-                write_blocked(p, plan), &g, gain,
-                "Multiplies through tiles of both matrices in shared memory, %lldx%lld of the "
-                "result a block and %lldx%lld sums a thread in registers.",
-                high, wide, (long long)plan->each[SIDE_Y], (long long)plan->each[SIDE_X]);
+  rule_propose(out, p->in, &matmul_tile_rule, kr_xasprintf("%s %lldx%lld", place, high, wide),
+               write_blocked(p, plan), gain, &g,
+               "Multiplies through tiles of both matrices in shared memory, %lldx%lld of the "
+               "result a block and %lldx%lld sums a thread in registers.",
+               high, wide, (long long)plan->each[SIDE_Y], (long long)plan->each[SIDE_X]);
   free(g.grid[0]);
   free(g.grid[1]);
 }
@@ -538,10 +539,10 @@ static void propose(const struct kr_rule_input *in, struct kr_proposals *out)
     }
     if (side == p.at[SIDE_Y].block && (side == 16 || side == 32)) {
       plan.tile[SIDE_X] = plan.tile[SIDE_Y] = side;
-      shape_propose(out, "matmul-tile", kr_xstrdup(place), write_plain(&p, &plan), NULL, 2,
-                    "Multiplies through %lldx%lld tiles of both matrices in shared memory, so that "
-                    "a block fetches each element once.",
-                    (long long)side, (long long)side);
+      rule_propose(out, in, &matmul_tile_rule, kr_xstrdup(place), write_plain(&p, &plan), 2, NULL,
+                   "Multiplies through %lldx%lld tiles of both matrices in shared memory, so that "
+                   "a block fetches each element once.",
+                   (long long)side, (long long)side);
     }
     free(plan.name[0]);
     free(plan.name[1]);

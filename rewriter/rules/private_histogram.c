@@ -5,6 +5,7 @@
 #include "../../evaluator/base/expr.h"
 #include "../../evaluator/base/mem.h"
 #include "list.h"
+#include "rule.h"
 #include "shape.h"
 
 // Additions to a small table in global memory from all threads of a grid: the
@@ -307,21 +308,22 @@ static void propose_table(struct counted *c, struct kr_proposals *out)
                              (long long)blocks);
   const struct kr_geometry *moved = c->turns && !skip ? &g : NULL;
   char *code = write_private(c, 1, blocks, skip);
-  shape_propose(out, "private-histogram", kr_xstrdup(table), code, moved, c->turns ? 2.5 : 1.5,
-                "Counts into a copy of `%s` of the block's own in shared memory%s, and adds that "
-                "to the table once.",
-                table, c->turns ? ", with blocks that go on by the grid's width" : "");
+  rule_propose(out, c->in, &private_histogram_rule, kr_xstrdup(table), code, c->turns ? 2.5 : 1.5,
+               moved,
+               "Counts into a copy of `%s` of the block's own in shared memory%s, and adds that "
+               "to the table once.",
+               table, c->turns ? ", with blocks that go on by the grid's width" : "");
   int64_t size = (int64_t)kr_kind_size(c->s->names[c->table].type.kind);
   int64_t copies = 8;
   while (copies > 1 && c->length * copies * size > LANES_MAX_BYTES)
     copies /= 2;
   if (copies > 1) {
     code = write_private(c, copies, blocks, skip);
-    shape_propose(out, "private-histogram", kr_xasprintf("%s by lanes", table), code, moved,
-                  c->length <= 64 ? 2.8 : 2.3,
-                  "Counts into %lld copies of `%s` of the block's own in shared memory, by lanes, "
-                  "so that fewer of a warp meet, and adds their sums to the table once.",
-                  (long long)copies, table);
+    rule_propose(out, c->in, &private_histogram_rule, kr_xasprintf("%s by lanes", table), code,
+                 c->length <= 64 ? 2.8 : 2.3, moved,
+                 "Counts into %lld copies of `%s` of the block's own in shared memory, by lanes, "
+                 "so that fewer of a warp meet, and adds their sums to the table once.",
+                 (long long)copies, table);
   }
   if (moved)
     free(g.grid[0]);

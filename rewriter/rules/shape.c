@@ -766,32 +766,3 @@ char *emit_end(struct emit *e)
   free(e->base);
   return kr_bytes_take(&e->out);
 }
-
-// --- a proposal ---
-
-static char *copy(const char *text)
-{
-  return text ? kr_xstrdup(text) : NULL;
-}
-
-void shape_propose(struct kr_proposals *out, const char *rule, char *place, char *code,
-                   const struct kr_geometry *geometry, double gain, const char *fmt, ...)
-{
-  char summary[600];
-  va_list ap;
-  va_start(ap, fmt);
-  vsnprintf(summary, sizeof summary, fmt, ap);
-  va_end(ap);
-  struct kr_proposal p = {.rule = rule, .place = place, .code = code, .gain = gain};
-  p.summary = kr_xstrdup(summary);
-  if (geometry) {
-    p.has_geometry = true;
-    for (int i = 0; i < 3; i++) {
-      p.geometry.grid[i] = copy(geometry->grid[i]);
-      p.geometry.block[i] = copy(geometry->block[i]);
-    }
-    p.geometry.shared = copy(geometry->shared);
-    p.geometry.cooperative = geometry->cooperative;
-  }
-  kr_proposals_add(out, &p);
-}

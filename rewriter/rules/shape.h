@@ -152,11 +152,4 @@ char *emit_end(struct emit *e);
 // A condition turned round: "r < rows && c < cols" of `r >= rows || c >= cols`. Caller frees.
 char *shape_negated(const struct syntax *s, size_t expr, const struct substs *l);
 
-// --- a proposal ---
-
-__attribute__((format(printf, 7, 8))) void shape_propose(struct kr_proposals *out, const char *rule,
-                                                         char *place, char *code,
-                                                         const struct kr_geometry *geometry,
-                                                         double gain, const char *fmt, ...);
-
 #endif

@@ -4,6 +4,7 @@
 
 #include "../../evaluator/base/mem.h"
 #include "list.h"
+#include "rule.h"
 #include "shape.h"
 
 // `dst[c * rows + r] = src[r * cols + c]` with c from threadIdx.x: neighbouring
@@ -499,11 +500,11 @@ static void propose(const struct kr_rule_input *in, struct kr_proposals *out)
               (!p.linear || 32 % t.height == 0 || t.height % 32 == 0);
   char *code = fits ? write_tiled(&t, &p) : NULL;
   if (code)
-    shape_propose(out, "transpose-tile", kr_xstrdup(place), code, NULL,
-                  t.width >= 32 && t.height >= 32 ? 2.2 : 1.8,
-                  "%s through a padded %lldx%lld tile in shared memory, so that neighbouring "
-                  "threads of both passes touch neighbouring elements.",
-                  side, (long long)p.height, (long long)p.width);
+    rule_propose(out, in, &transpose_tile_rule, kr_xstrdup(place), code,
+                 t.width >= 32 && t.height >= 32 ? 2.2 : 1.8, NULL,
+                 "%s through a padded %lldx%lld tile in shared memory, so that neighbouring "
+                 "threads of both passes touch neighbouring elements.",
+                 side, (long long)p.height, (long long)p.width);
   free(p.turn);
 
   // With a block of 32 by 8 threads, four turns each, where the launch may change.
@@ -525,10 +526,10 @@ static void propose(const struct kr_rule_input *in, struct kr_proposals *out)
       g.grid[1] = kr_xasprintf("ceil_div(%s, 32)", ny);
       g.block[0] = (char *)"32";
       g.block[1] = (char *)"8";
-      shape_propose(out, "transpose-tile", kr_xasprintf("%s 32x8", place), code, &g, 2.4,
-                    "%s through a padded 32x32 tile in shared memory, by blocks of 32x8 threads "
-                    "that take four elements each; both passes touch memory in order.",
-                    side);
+      rule_propose(out, in, &transpose_tile_rule, kr_xasprintf("%s 32x8", place), code, 2.4, &g,
+                   "%s through a padded 32x32 tile in shared memory, by blocks of 32x8 threads "
+                   "that take four elements each; both passes touch memory in order.",
+                   side);
       free(g.grid[0]);
       free(g.grid[1]);
     }

@@ -4,6 +4,7 @@
 
 #include "../../evaluator/base/mem.h"
 #include "list.h"
+#include "rule.h"
 #include "shape.h"
 
 // One thread, one element of 4 bytes: a warp asks for 128 bytes at a time. With 16
@@ -21,7 +22,7 @@ struct grouped {
   char *array;         // of the elements in hand
 };
 
-struct elementwise {
+struct grouping {
   struct syntax *s;
   const struct kr_rule_input *in;
   struct shape sh;
@@ -56,7 +57,7 @@ static const char *maker(enum kr_kind kind)
 }
 
 // Is the subscript element i of a parameter?
-static bool at_i(struct elementwise *v, size_t subscript, size_t *root)
+static bool at_i(struct grouping *v, size_t subscript, size_t *root)
 {
   struct syntax *s = v->s;
   size_t base = syntax_strip(s, syntax_arg(s, subscript, 0));
@@ -67,7 +68,7 @@ static bool at_i(struct elementwise *v, size_t subscript, size_t *root)
          affine_equal(&a, &i);
 }
 
-static struct grouped *find(struct elementwise *v, size_t name)
+static struct grouped *find(struct grouping *v, size_t name)
 {
   for (size_t i = 0; i < v->n; i++) {
     if (v->g[i].name == name)
@@ -77,7 +78,7 @@ static struct grouped *find(struct elementwise *v, size_t name)
 }
 
 // Runs whenever the guard holds: in a declaration, or directly in the work.
-static bool runs_always(const struct elementwise *v, size_t expr)
+static bool runs_always(const struct grouping *v, size_t expr)
 {
   size_t stmt = v->s->exprs[expr].stmt;
   bool direct = false;
@@ -90,7 +91,7 @@ static bool runs_always(const struct elementwise *v, size_t expr)
 
 // Which sections are taken in groups: all that are stored to, and what is loaded
 // at i and may be loaded whole.
-static bool find_grouped(struct elementwise *v)
+static bool find_grouped(struct grouping *v)
 {
   struct syntax *s = v->s;
   struct syntax_span body = s->stmts[shape_kernel(s)->body].span;
@@ -166,7 +167,7 @@ static bool find_grouped(struct elementwise *v)
   return stores;
 }
 
-static bool read_kernel(struct elementwise *v)
+static bool read_kernel(struct grouping *v)
 {
   struct syntax *s = v->s;
   struct shape_term terms[SHAPE_MAX_TERMS];
@@ -203,7 +204,7 @@ static bool read_kernel(struct elementwise *v)
 
 // --- writing it ---
 
-static char *write_grouped(struct elementwise *v)
+static char *write_grouped(struct grouping *v)
 {
   struct syntax *s = v->s;
   struct emit e;
@@ -316,7 +317,7 @@ static void propose(const struct kr_rule_input *in, struct kr_proposals *out)
 {
   struct syntax s;
   syntax_parse(&s, in->code, in->contract);
-  struct elementwise v = {.s = &s, .in = in};
+  struct grouping v = {.s = &s, .in = in};
   if (read_kernel(&v)) {
     struct kr_bytes place;
     kr_bytes_init(&place, 1 << 12);
@@ -326,12 +327,12 @@ static void propose(const struct kr_rule_input *in, struct kr_proposals *out)
     g.grid[0] = kr_xasprintf("ceil_div(%s, %lld)", v.limit, (long long)(v.width * v.at.block));
     bool tunable = in->contract->tunable, heavy = is_heavy(&s);
     char *code = write_grouped(&v);
-    shape_propose(out, "vector4", kr_xstrdup(place.data), code, tunable ? &g : NULL,
-                  heavy ? 1.03 : tunable ? 1.15 : 1.04,
-                  "Loads and stores %lld elements of %s a thread as 16 bytes, %s, and what is left "
-                  "at the end one by one.",
-                  (long long)v.width, place.data,
-                  tunable ? "with as many fewer threads" : "by the first of the grid's threads");
+    rule_propose(out, in, &vector4_rule, kr_xstrdup(place.data), code,
+                 heavy ? 1.03 : tunable ? 1.15 : 1.04, tunable ? &g : NULL,
+                 "Loads and stores %lld elements of %s a thread as 16 bytes, %s, and what is left "
+                 "at the end one by one.",
+                 (long long)v.width, place.data,
+                 tunable ? "with as many fewer threads" : "by the first of the grid's threads");
     kr_bytes_release(&place);
     free(g.grid[0]);
   }

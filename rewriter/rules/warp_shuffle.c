@@ -3,7 +3,9 @@
 #include <string.h>
 
 #include "../../evaluator/base/mem.h"
+#include "helpers.h"
 #include "list.h"
+#include "rule.h"
 #include "shape.h"
 
 // A tree in shared memory halves the threads at work and waits for all of them at
@@ -88,10 +90,11 @@ static const char *const joins[] = {"fmaxf", "fminf", "fmax", "fmin", "max", "mi
 static bool type_fits(const struct syntax *s, const struct tree *t)
 {
   const struct syntax_type *ty = &s->names[t->array].type;
+  unsigned pointers = s->names[t->array].storage == SYNTAX_PARAM ? 1 : 0;
   size_t dynamic = 0; // all such arrays are one piece of memory
   for (size_t i = 0; i < s->n_names; i++)
     dynamic += s->names[i].storage == SYNTAX_SHARED && s->names[i].is_extern;
-  if (!ty->known || ty->pointers || (s->names[t->array].is_extern && dynamic > 1))
+  if (!ty->known || ty->pointers != pointers || (s->names[t->array].is_extern && dynamic > 1))
     return false;
   switch (ty->kind) {
   case KR_F32: case KR_F64: case KR_I32: case KR_U32: case KR_I64: case KR_U64:
@@ -200,13 +203,22 @@ static bool is_condition(struct trees *ts, const struct tree *t, size_t cond)
          affine_is_constant(&rest, &v) && v == 0;
 }
 
+// Shared memory of the kernel, or what a helper is handed.
+static bool is_array(const struct syntax *s, const struct tree *t)
+{
+  const struct syntax_name *n = &s->names[t->array];
+  if (s->stmts[t->loop].function == s->kernel)
+    return n->storage == SYNTAX_SHARED && n->n_dims == 1;
+  return n->storage == SYNTAX_PARAM && n->type.pointers == 1 && !n->n_writes && !n->n_dims;
+}
+
 static bool read_tree(struct trees *ts, size_t stmt, struct tree *t)
 {
   struct syntax *s = ts->s;
   struct syntax_loop loop;
   int64_t v, whole = ts->block;
   *t = (struct tree){.loop = stmt, .fill = SYNTAX_NONE};
-  if (s->stmts[stmt].function != s->kernel || !syntax_loop(s, stmt, &loop))
+  if (!syntax_loop(s, stmt, &loop))
     return false;
   t->var = loop.var;
   bool by_two = loop.step != SYNTAX_NONE && syntax_constant(s, loop.step, &v) && v == 2;
@@ -236,7 +248,7 @@ static bool read_tree(struct trees *ts, size_t stmt, struct tree *t)
   if (t->barrier == SYNTAX_NONE || !is_barrier(s, t->barrier) ||
       s->stmts[t->barrier].next != SYNTAX_NONE || !read_update(s, t, s->stmts[update].body) ||
       !is_condition(ts, t, s->stmts[update].cond) || !type_fits(s, t) ||
-      s->names[t->array].storage != SYNTAX_SHARED || s->names[t->array].n_dims != 1)
+      !is_array(s, t))
     return false;
   t->type = shape_scalar(s, t->array);
   return t->type != NULL;
@@ -279,7 +291,8 @@ static bool only_first_after(struct trees *ts, const struct tree *t)
 {
   struct syntax *s = ts->s;
   size_t after = s->stmts[t->loop].span.end;
-  struct syntax_span rest = {after, s->stmts[shape_kernel(s)->body].span.end};
+  size_t body = s->functions[s->stmts[t->loop].function].body;
+  struct syntax_span rest = {after, s->stmts[body].span.end};
   // Where is it filled next?
   size_t parent = s->stmts[t->loop].parent;
   for (size_t c = s->stmts[t->loop].next; c != SYNTAX_NONE; c = s->stmts[c].next) {
@@ -307,10 +320,12 @@ static bool only_first_after(struct trees *ts, const struct tree *t)
 static bool all_threads(struct trees *ts, const struct tree *t)
 {
   struct syntax *s = ts->s;
+  size_t function = s->stmts[t->loop].function;
   for (size_t i = 0; i < s->n_stmts; i++) {
     const struct syntax_stmt *st = &s->stmts[i];
-    if (st->kind != STMT_RETURN || st->function != s->kernel ||
-        st->span.first > s->stmts[t->loop].span.first)
+    // Before the loop; for a helper, anywhere in the kernel as well.
+    if (st->kind != STMT_RETURN || (st->function != function && st->function != s->kernel) ||
+        (st->function == function && st->span.first > s->stmts[t->loop].span.first))
       continue;
     size_t up = st->parent;
     if (up != SYNTAX_NONE && s->stmts[up].kind == STMT_BLOCK)
@@ -328,13 +343,54 @@ static bool all_threads(struct trees *ts, const struct tree *t)
   return true;
 }
 
+// A helper that fills its array first leaves nothing in it that anyone asks for, if
+// the kernel uses that array for nothing but handing it to such helpers.
+static bool helper_is_alone(struct trees *ts, const struct tree *t)
+{
+  struct syntax *s = ts->s;
+  const struct syntax_function *f = &s->functions[s->stmts[t->loop].function];
+  size_t calls = 0;
+  if (f->is_kernel)
+    return true;
+  if (f->is_template || t->fill == SYNTAX_NONE)
+    return false;
+  for (size_t i = 0; i < s->n_exprs; i++) {
+    if (s->exprs[i].kind != EXPR_CALL || !syntax_calls(s, i, f->name))
+      continue;
+    if (s->exprs[i].function != s->kernel)
+      return false;
+    calls++;
+    size_t arg = syntax_strip(s, syntax_arg(s, i, 1 + (unsigned)s->names[t->array].param));
+    if (arg == SYNTAX_NONE || s->exprs[arg].kind != EXPR_NAME || s->exprs[arg].name == SYNTAX_NONE)
+      return false;
+    const struct syntax_name *array = &s->names[s->exprs[arg].name];
+    if (array->storage != SYNTAX_SHARED || array->n_dims != 1)
+      return false;
+    for (size_t k = 0; k < s->n_exprs; k++) {
+      const struct syntax_expr *e = &s->exprs[k];
+      if (e->kind != EXPR_NAME || e->name != s->exprs[arg].name)
+        continue;
+      size_t up = e->parent;
+      char *callee = up != SYNTAX_NONE && s->exprs[up].kind == EXPR_CALL ? syntax_callee(s, up) : NULL;
+      bool handed = false;
+      for (size_t g = 0; callee && g < s->n_functions; g++)
+        handed = handed || (!s->functions[g].is_kernel && !strcmp(s->functions[g].name, callee));
+      free(callee);
+      if (!handed)
+        return false;
+    }
+  }
+  return calls > 0;
+}
+
 static void find_trees(struct trees *ts)
 {
   struct syntax *s = ts->s;
-  const struct syntax_function *f = shape_kernel(s);
   for (size_t i = 0; i < s->n_stmts && ts->n < TREES_MAX; i++) {
     struct tree t;
-    if (s->stmts[i].kind != STMT_FOR || s->stmts[i].parent != f->body)
+    if (s->stmts[i].kind != STMT_FOR ||
+        s->stmts[i].parent != s->functions[s->stmts[i].function].body ||
+        s->functions[s->stmts[i].function].opaque)
       continue;
     if (!read_tree(ts, i, &t) || !only_first_after(ts, &t) || !all_threads(ts, &t)) {
       free(t.type);
@@ -349,6 +405,11 @@ static void find_trees(struct trees *ts)
         t.fill = fill;
         t.fill_barrier = barrier;
       }
+    }
+    if (!helper_is_alone(ts, &t)) {
+      free(t.type);
+      free(t.function);
+      continue;
     }
     ts->items[ts->n++] = t;
   }
@@ -461,11 +522,17 @@ static char *write_whole(struct trees *ts)
   return syntax_apply(&e, s);
 }
 
-static void propose(const struct kr_rule_input *in, struct kr_proposals *out)
+static bool has_tree(const char *text)
+{
+  return strstr(text, "__syncthreads") && strstr(text, "for");
+}
+
+// All trees of the code. Returns whether there was one.
+static bool propose_in(const struct kr_rule_input *in, const char *code, struct kr_proposals *out)
 {
   struct syntax s;
   int64_t y, z;
-  syntax_parse(&s, in->code, in->contract);
+  syntax_parse(&s, code, in->contract);
   struct trees ts = {.s = &s, .in = in};
   if (s.kernel == SYNTAX_NONE || shape_kernel(&s)->opaque ||
       !syntax_block_dim(in->contract, in->geometry, 0, &ts.block) ||
@@ -482,16 +549,15 @@ static void propose(const struct kr_rule_input *in, struct kr_proposals *out)
       kr_bytes_addf(&arrays, "%s%s", i ? " " : "", s.names[ts.items[i].array].name);
       halving = halving && ts.items[i].halving;
     }
-    char *code = write_whole(&ts);
-    if (code)
-      shape_propose(out, "warp-shuffle", kr_xasprintf("%s whole", arrays.data), code, NULL, 1.2,
-                    "Adds up within warps by shuffles first, so that one value a warp goes through "
-                    "shared memory, with two barriers in place of one a level.");
-    code = halving ? write_tail(&ts) : NULL;
-    if (code)
-      shape_propose(out, "warp-shuffle", kr_xasprintf("%s tail", arrays.data), code, NULL, 1.12,
-                    "Does the last five levels of the tree in shared memory by shuffles of one "
-                    "warp; the order of operations stays.");
+    rule_propose(out, in, &warp_shuffle_rule, kr_xasprintf("%s whole", arrays.data),
+                 write_whole(&ts), 1.2, NULL,
+                 "Adds up within warps by shuffles first, so that one value a warp goes through "
+                 "shared memory, with two barriers in place of one a level.");
+    if (halving)
+      rule_propose(out, in, &warp_shuffle_rule, kr_xasprintf("%s tail", arrays.data),
+                   write_tail(&ts), 1.12, NULL,
+                   "Does the last five levels of the tree in shared memory by shuffles of one "
+                   "warp; the order of operations stays.");
     kr_bytes_release(&arrays);
   }
 out:
@@ -499,7 +565,19 @@ out:
     free(ts.items[i].type);
     free(ts.items[i].function);
   }
+  bool found = ts.n > 0;
   syntax_release(&s);
+  return found;
+}
+
+static void propose(const struct kr_rule_input *in, struct kr_proposals *out)
+{
+  if (propose_in(in, in->code, out))
+    return;
+  char *code = rule_bring_helpers(in, has_tree);
+  if (code)
+    propose_in(in, code, out);
+  free(code);
 }
 
 const struct kr_rule warp_shuffle_rule = {
