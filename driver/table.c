@@ -55,7 +55,9 @@ static void sentence(struct kr_bytes *out, const char *text, size_t max)
 
 void table_ratio(const struct kr_verdict *v, struct kr_bytes *out)
 {
-  kr_bytes_addf(out, "%.2fx [%.2f, %.2f]", v->speedup, v->lo, v->hi);
+  // The column is made for ratios below ten.
+  int digits = v->speedup < 9.995 ? 2 : 1;
+  kr_bytes_addf(out, "%.*fx [%.*f, %.*f]", digits, v->speedup, digits, v->lo, digits, v->hi);
 }
 
 // What bounds the slowest case.
