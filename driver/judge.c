@@ -32,10 +32,12 @@ int judge_open(struct judge **out, const struct judge_setup *setup, struct kr_er
   j->setup = *setup;
   j->until = KR_STAGE_TIME;
   j->worker = kr_worker_new(&j->setup.worker, setup->contract, judge_seed(setup->seed, 0, 0));
+  double start = kr_now_ms();
   if (kr_worker_open(j->worker, &j->reference, err)) {
     judge_close(j);
     return -1;
   }
+  kr_debug("time", "the original: %.1f ms", kr_now_ms() - start);
   j->have_reference = true;
   *out = j;
   return 0;
@@ -222,10 +224,16 @@ int judge_confirm_modelled(struct judge *j, const struct kr_candidate *cand, siz
   struct kr_judge_options options = {.until = KR_STAGE_TIME, .seed = seed, .thorough = true};
   struct kr_worker *w = kr_worker_new(&j->setup.worker, j->setup.contract, seed);
   kr_verdict_release(v);
+  double start = kr_now_ms();
   int rc = kr_worker_judge(w, cand, &options, v, err);
   kr_worker_free(w);
   if (rc)
     return -1;
+  kr_debug("time", "finalist %zu: %.1f ms, of it opening %.1f (compile %.1f, check %.1f, time %.1f)",
+           finalist + 1, kr_now_ms() - start, kr_now_ms() - start - v->wall_ms, v->compile_ms,
+           v->check_ms, v->time_ms);
+  kr_debug("verify", "finalist %zu: %s at %s%s%s", finalist + 1, kr_status_name(v->status),
+           kr_stage_name(v->stage), v->log ? ": " : "", v->log ? v->log : "");
   v->confirmed = v->status == KR_STATUS_OK && v->modelled;
   v->stage = KR_STAGE_CONFIRM;
   return 0;
