@@ -102,11 +102,14 @@ static bool lists_product(struct lists *l, const struct list_values *values, siz
   for (size_t c = 0; c < total; c++) {
     struct kr_bytes text;
     struct kr_span place = at;
+    bool listed = false; // by one of a list's values the combination is told best
     kr_bytes_init(&text, 1 << 16);
     for (size_t i = 0; i < n; i++) {
       kr_bytes_addf(&text, "%s%s", i ? ", " : "", values[i].items[index[i]]);
-      if (values[i].at && values[i].n > 1)
+      if (values[i].at && !listed) {
         place = values[i].at[index[i]];
+        listed = values[i].n > 1;
+      }
     }
     lists_add(l, kr_bytes_take(&text), place);
     kr_bytes_release(&text);

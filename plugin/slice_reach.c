@@ -243,7 +243,7 @@ static void slice_words_of(struct slice *s, const char *text)
   for (struct kr_token tok; (tok = kr_lexer_next_code(&lx)).kind != KR_TOK_END;) {
     char word[256];
     if (tok.kind != KR_TOK_IDENTIFIER || kr_lex_is_keyword(text + tok.offset, tok.length) ||
-        kr_token_text(text, tok, word, sizeof word) >= sizeof word)
+        kr_token_text(text, tok, word, sizeof word) >= sizeof word || !slice_add_word(s, word))
       continue;
     slice_reach_name(s, word);
     bool users = false;

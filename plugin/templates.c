@@ -181,6 +181,21 @@ static char *templates_written(char *spelt)
   return spelt;
 }
 
+// Hangs on a template's parameters. Its canonical spelling then has numbers for
+// names, or names of whichever template came first in the file.
+static bool templates_dependent(CXType type)
+{
+  for (;;) {
+    CXType to = clang_getPointeeType(type), element = clang_getArrayElementType(type);
+    if (to.kind != CXType_Invalid)
+      type = clang_getCanonicalType(to);
+    else if (element.kind != CXType_Invalid)
+      type = clang_getCanonicalType(element);
+    else
+      return clang_Type_getSizeOf(type) == CXTypeLayoutError_Dependent;
+  }
+}
+
 char *templates_signature(CXCursor fn)
 {
   struct kr_bytes b;
@@ -189,11 +204,9 @@ char *templates_signature(CXCursor fn)
   int n = clang_getNumArgTypes(type);
   size_t n_kids = 0, n_names = 0;
   CXCursor *kids = NULL;
-  char **names = NULL;
   if (clang_getCursorKind(fn) == CXCursor_FunctionTemplate) {
     // Told apart by what kinds of arguments they take, too.
     kids = tu_children(fn, &n_kids);
-    names = kr_xcalloc(n_kids + 1, sizeof *names);
     kr_bytes_addc(&b, '<');
     for (size_t i = 0; i < n_kids; i++) {
       enum CXCursorKind kind = clang_getCursorKind(kids[i]);
@@ -204,10 +217,9 @@ char *templates_signature(CXCursor fn)
       char *spelt = value ? tu_take(clang_getTypeSpelling(clang_getCursorType(kids[i])))
                           : kr_xstrdup(kind == CXCursor_TemplateTypeParameter ? "typename"
                                                                               : "template");
-      names[n_names] = tu_take(clang_getCursorSpelling(kids[i]));
-      kr_bytes_addf(&b, "%s%s%s%s", n_names ? ", " : "", spelt, names[n_names][0] ? " " : "",
-                    names[n_names]);
-      n_names++;
+      char *name = tu_take(clang_getCursorSpelling(kids[i]));
+      kr_bytes_addf(&b, "%s%s%s%s", n_names++ ? ", " : "", spelt, name[0] ? " " : "", name);
+      free(name);
       free(spelt);
     }
     kr_bytes_addc(&b, '>');
@@ -215,26 +227,16 @@ char *templates_signature(CXCursor fn)
   }
   kr_bytes_addc(&b, '(');
   for (int i = 0; i < n; i++) {
-    char *one = tu_take(clang_getTypeSpelling(clang_getArgType(type, (unsigned)i)));
-    static const char dependent[] = "type-parameter-0-";
-    kr_bytes_adds(&b, i ? ", " : "");
-    const char *rest = one;
-    for (const char *at; n_names && (at = strstr(rest, dependent));) {
-      char *end;
-      unsigned long which = strtoul(at + sizeof dependent - 1, &end, 10);
-      kr_bytes_add(&b, rest, (size_t)(at - rest));
-      kr_bytes_adds(&b, which < n_names ? names[which] : "?");
-      rest = end;
-    }
-    kr_bytes_adds(&b, rest);
-    free(one);
+    CXType one = clang_getArgType(type, (unsigned)i);
+    if (templates_dependent(one))
+      one = clang_getArgType(clang_getCursorType(fn), (unsigned)i);
+    char *spelt = tu_take(clang_getTypeSpelling(one));
+    kr_bytes_addf(&b, "%s%s", i ? ", " : "", spelt);
+    free(spelt);
   }
   if (clang_isFunctionTypeVariadic(type))
     kr_bytes_adds(&b, n ? ", ..." : "...");
   kr_bytes_addc(&b, ')');
-  for (size_t i = 0; i < n_names; i++)
-    free(names[i]);
-  free(names);
   char *text = kr_xstrdup(b.data);
   kr_bytes_release(&b);
   return text;
