@@ -34,7 +34,7 @@ enum {
   KR_MAX_PARAM_BYTES = 64 << 10,
   KR_STATIC_SHARED_MAX = 48 << 10,
   KR_SHARED_MAX = 227 << 10,
-  KR_IMAGE_VERSION = 4
+  KR_IMAGE_VERSION = 5
 };
 #define KR_BUFFER_GUARD (UINT64_C(1) << 30)
 
@@ -77,7 +77,7 @@ enum kr_trace_kind { KR_TRACE_LOAD, KR_TRACE_STORE, KR_TRACE_ATOMIC, KR_TRACE_N_
 struct kr_trace_access {
   uint8_t kind, bytes;
   uint8_t constant; // of a __constant__ variable, or one that nothing writes
-  uint8_t unused;
+  uint8_t is_volatile; // or an atomic load or store
   uint32_t line;
 };
 
@@ -170,11 +170,20 @@ enum kr_fault {
   KR_FAULT_DIVERGED,   // threads meet at different barriers; detail: KR_WAIT_*
   KR_FAULT_SHARED_END,  // wrote between the end of a variable and its guard; detail: its index
   KR_FAULT_NOT_IN_MASK, // a lane calls a warp function whose mask leaves it out
-  KR_FAULT_NOT_ITS_OWN  // an access of a traced run to memory of the runtime; address
+  KR_FAULT_NOT_ITS_OWN, // an access of a traced run to memory of the runtime; address
+  KR_FAULT_RACE         // address; the job's `race`
 };
 
 enum kr_wait { KR_WAIT_BARRIER, KR_WAIT_SYNCWARP, KR_WAIT_SHUFFLE, KR_WAIT_VOTE, KR_WAIT_MATCH,
                KR_WAIT_REDUCE, KR_WAIT_ACTIVEMASK };
+
+// Two threads at one word. The line of the earlier one is known when the word was
+// watched.
+struct kr_race {
+  uint32_t line, other_line;
+  uint32_t thread, other; // numbers in their blocks
+  uint8_t writes, other_writes, blocks; // blocks: they are of different ones
+};
 
 struct kr_job_buffer {
   uint64_t address; // of the first mapped page
@@ -198,6 +207,7 @@ struct kr_job {
   // blocks, and the L1 a block has.
   uint64_t trace_events, trace_blocks, trace_l1_bytes;
   uint32_t private_buffers, races; // buffers are mapped privately: the file keeps its contents
+  uint64_t race_watch;             // a word whose accesses are to be known; 0: none
   uint8_t params[KR_MAX_PARAM_BYTES];
   struct kr_job_buffer buffers[KR_MAX_BUFFERS];
   // From kevin-simt. What a kernel writes here by itself buys it nothing: its
@@ -209,6 +219,7 @@ struct kr_job {
   uint32_t thread[3], at_block[3];
   uint32_t waiting_block, waiting_warp, exited, threads, mask;
   uint64_t blocks_done;
+  struct kr_race race;
   struct kr_trace_result trace;
 };
 

@@ -408,7 +408,26 @@ static uint32_t depth_of_operands(const struct instrument *in, LLVMValueRef i)
   return most;
 }
 
-static uint32_t line_of(LLVMValueRef i) { return LLVMGetDebugLocLine(i); }
+// The innermost line in the text itself: what our headers hold is of no use to anybody.
+static uint32_t line_of(LLVMValueRef i)
+{
+  static const char own[] = "variant.cu";
+  for (LLVMMetadataRef at = LLVMInstructionGetDebugLoc(i); at;
+       at = LLVMDILocationGetInlinedAt(at)) {
+    LLVMMetadataRef file = LLVMDIScopeGetFile(LLVMDILocationGetScope(at));
+    unsigned len = 0;
+    const char *name = file ? LLVMDIFileGetFilename(file, &len) : "";
+    if (len >= sizeof own - 1 && !memcmp(name + len - (sizeof own - 1), own, sizeof own - 1))
+      return LLVMDILocationGetLine(at);
+  }
+  return 0;
+}
+
+static bool is_volatile(LLVMValueRef i)
+{
+  return (LLVMIsALoadInst(i) || LLVMIsAStoreInst(i)) &&
+         (LLVMGetVolatile(i) || LLVMGetOrdering(i) != LLVMAtomicOrderingNotAtomic);
+}
 
 // One row: an access that a whole warp makes together.
 static int access_add(struct instrument *in, LLVMValueRef i, LLVMValueRef pointer,
@@ -433,7 +452,8 @@ static int access_add(struct instrument *in, LLVMValueRef i, LLVMValueRef pointe
   in->rows++;
   in->accesses = grow(in->accesses, &in->accesses_size, in->n_accesses, sizeof *in->accesses);
   in->accesses[in->n_accesses++] = (struct kr_trace_access){
-      .kind = (uint8_t)kind, .bytes = (uint8_t)bytes, .constant = constant, .line = line_of(i)};
+      .kind = (uint8_t)kind, .bytes = (uint8_t)bytes, .constant = constant,
+      .is_volatile = is_volatile(i), .line = line_of(i)};
   in->now->n_accesses++;
   return 0;
 }

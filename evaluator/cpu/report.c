@@ -49,6 +49,11 @@ static void report_place(const struct kr_job *job, const struct kr_image *image,
   if (address >= KR_SHARED_BASE && address < KR_REGS_BASE) {
     for (uint32_t i = 0; i < image->n_shared; i++) {
       const struct kr_shared_var *v = &image->shared[i];
+      if (address >= v->address && address - v->address < v->bytes) {
+        snprintf(out, size, "byte %llu of a __shared__ variable of %llu bytes",
+                 (unsigned long long)(address - v->address), (unsigned long long)v->bytes);
+        return;
+      }
       if (address >= v->address + v->bytes &&
           address - v->address - v->bytes < KR_SHARED_GUARD / 2) {
         snprintf(out, size, "%llu bytes past the end of a __shared__ variable of %llu bytes",
@@ -62,7 +67,12 @@ static void report_place(const struct kr_job *job, const struct kr_image *image,
         return;
       }
     }
-    if (address >= dynamic)
+    uint64_t pages = (job->shared_bytes + KR_PAGE - 1u) / KR_PAGE * KR_PAGE;
+    uint64_t start = dynamic + (pages - job->shared_bytes) / 16 * 16;
+    if (address >= start && address - start < job->shared_bytes)
+      snprintf(out, size, "byte %llu of the dynamic shared memory",
+               (unsigned long long)(address - start));
+    else if (address >= dynamic)
       snprintf(out, size, "outside the %u bytes of dynamic shared memory of the launch",
                job->shared_bytes);
     else
@@ -108,6 +118,38 @@ static const char *report_syscall(int64_t number)
     if (names[i].number == number)
       return names[i].name;
   return "another";
+}
+
+// "line 7, thread (3,0,0)"
+static void report_who(const struct kr_job *job, uint32_t line, uint32_t thread, char *out,
+                       size_t size)
+{
+  const uint32_t *b = job->block;
+  char where[32] = "";
+  if (line)
+    snprintf(where, sizeof where, "line %u, ", line);
+  if (!b[0] || !b[1])
+    snprintf(out, size, "%sa thread", where);
+  else
+    snprintf(out, size, "%sthread (%u,%u,%u)", where, thread % b[0], thread / b[0] % b[1],
+             thread / b[0] / b[1]);
+}
+
+static void report_race(const struct kr_job *job, const char *place, struct kr_run_result *r)
+{
+  const struct kr_race *x = &job->race;
+  char one[96], other[96];
+  report_who(job, x->line, x->thread, one, sizeof one);
+  report_who(job, x->other_line, x->other, other, sizeof other);
+  if (x->thread == x->other && !x->blocks)
+    snprintf(other, sizeof other, "%sanother thread of the same warp",
+             x->other_line == x->line ? "" : "elsewhere, ");
+  report_set(r, KR_RUN_FAULT,
+             "race at %s: %s %s it in block (%u,%u,%u), %s%s %s it, and nothing puts one before "
+             "the other",
+             place, one, x->writes ? "writes" : "reads", job->at_block[0], job->at_block[1],
+             job->at_block[2], other, x->blocks ? " of another block" : "",
+             x->other_writes ? "writes" : "reads");
 }
 
 static void report_fault(const struct kr_job *job, const struct kr_image *image,
@@ -168,6 +210,10 @@ static void report_fault(const struct kr_job *job, const struct kr_image *image,
   case KR_FAULT_NOT_IN_MASK:
     report_set(r, KR_RUN_FAULT, "%s calls %s with mask 0x%08x, which leaves it out", who,
                report_wait(job->detail), job->mask);
+    return;
+  case KR_FAULT_RACE:
+    report_place(job, image, in, data, job->address, place, sizeof place);
+    report_race(job, place, r);
     return;
   case KR_FAULT_NOT_ITS_OWN:
     report_set(r, KR_RUN_FAULT, "the kernel uses memory that is not its own, at 0x%llx (seen at %s)",

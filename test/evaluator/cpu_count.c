@@ -437,6 +437,93 @@ static void faults(void)
   }
 }
 
+// Races that are there are found, and no others.
+static void races(void)
+{
+#define REDUCE(sync, volatile)                                                                     \
+  "__global__ void k(const float *a, float *o) { __shared__ " volatile " float s[64];\n"           \
+  " int t = threadIdx.x; s[t] = a[t]; __syncthreads();\n"                                          \
+  " if (t < 32) { for (int d = 32; d; d /= 2) { float v = s[t + d]; " sync "\n"                    \
+  "   if (t + d < 64) s[t] += v; " sync " } }\n"                                                   \
+  " if (t == 0) o[blockIdx.x] = s[0]; }"
+#define TILES(first, second)                                                                       \
+  "__global__ void k(const float *a, float *o) { __shared__ float s[16][16], u[16][16];\n"         \
+  " int x = threadIdx.x, y = threadIdx.y; float acc = 0;\n"                                        \
+  " for (int t = 0; t < 4; t++) {\n"                                                               \
+  "  s[y][x] = a[y * 64 + t * 16 + x]; u[y][x] = a[(t * 16 + y) * 64 + x]; " first "\n"            \
+  "  for (int i = 0; i < 16; i++) acc += s[y][i] * u[i][x];\n"                                     \
+  "  " second " }\n"                                                                               \
+  " o[y * 16 + x] = acc; }"
+  static const struct {
+    const char *what, *code, *says; // NULL: clean
+    unsigned grid, bx, by;
+  } cases[] = {
+      {"tiles", TILES("__syncthreads();", "__syncthreads();"), NULL, 1, 16, 16},
+      {"no barrier behind the fill", TILES("", "__syncthreads();"), "__shared__ variable", 1, 16, 16},
+      {"no barrier before the fill", TILES("__syncthreads();", ""), "__shared__ variable", 1, 16, 16},
+      {"a warp reduces, met", REDUCE("__syncwarp();", ""), NULL, 4, 64, 1},
+      {"a warp reduces, unmet", REDUCE("", ""), "race at byte", 4, 64, 1},
+      {"all add to one", "__global__ void k(const float *a, float *o) {\n"
+       " o[0] += a[threadIdx.x]; }", "element 0 of `o`", 1, 64, 1},
+      {"all add to one, atomically", "__global__ void k(const float *a, float *o) {\n"
+       " atomicAdd(o, a[threadIdx.x]); }", NULL, 4, 64, 1},
+      {"blocks at the edge", "__global__ void k(const float *a, float *o) {\n"
+       " int i = blockIdx.x * 64 + threadIdx.x; o[i] = a[i]; if (threadIdx.x == 63) o[i + 1] = 0; }",
+       "of another block", 4, 64, 1},
+      {"blocks side by side", "__global__ void k(const float *a, float *o) {\n"
+       " int i = blockIdx.x * 64 + threadIdx.x; o[i] = a[i]; __syncthreads();\n"
+       " o[i] += o[blockIdx.x * 64 + (threadIdx.x + 1) % 64 / 64]; }", "element", 4, 64, 1},
+      {"bytes side by side", "__global__ void k(const float *a, float *o) {\n"
+       " int i = blockIdx.x * 64 + threadIdx.x; ((char *)o)[i] = (char)a[i]; }", NULL, 4, 64, 1},
+      {"halves of a warp", "__global__ void k(const float *a, float *o) { __shared__ float s[64];\n"
+       " int t = threadIdx.x; unsigned m = t % 32 < 16 ? 0xffffu : 0xffff0000u; s[t] = a[t];\n"
+       " for (int i = 0; i < 20; i++) { __syncwarp(m); float v = s[t ^ 1]; __syncwarp(m); s[t] = v; }\n"
+       " o[t] = s[t]; }", NULL, 1, 64, 1},
+      {"shared atomics", "__global__ void k(const float *a, float *o) { __shared__ int s[8];\n"
+       " if (threadIdx.x < 8) s[threadIdx.x] = 0; __syncthreads();\n"
+       " atomicAdd(&s[threadIdx.x & 7], 1); __syncthreads(); o[threadIdx.x] = s[threadIdx.x & 7]; }",
+       NULL, 1, 64, 1},
+      {"dynamic memory", "__global__ void k(const float *a, float *o) {\n"
+       " extern __shared__ float s[]; s[threadIdx.x] = a[threadIdx.x];\n"
+       " o[threadIdx.x] = s[63 - threadIdx.x]; }", "dynamic shared memory", 1, 64, 1},
+  };
+  for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    struct kit k;
+    struct kr_counters c;
+    struct kr_run_result r;
+    struct kr_count_options o = launch(cases[i].grid, 1, cases[i].bx, cases[i].by);
+    o.races = true;
+    o.launch.shared_bytes = strstr(cases[i].code, "extern") ? 256 : 0;
+    kit_begin(&k, "k");
+    kit_buffer(&k, "a", KR_IN, 4, N, zeros);
+    kit_buffer(&k, "o", KR_INOUT, 4, 512, zeros);
+    CHECK_INT(count_on(&k, cases[i].code, o, &c, &r), 0);
+    bool right = cases[i].says ? r.status == KR_RUN_FAULT && strstr(r.text, "race") &&
+                                     strstr(r.text, cases[i].says) && strstr(r.text, "line ")
+                               : r.status == KR_RUN_OK;
+    if (!right)
+      fprintf(stderr, "%s: %s\n", cases[i].what, r.text);
+    CHECK(right);
+    kit_end(&k);
+  }
+  // Both sites are named.
+  struct kit k;
+  struct kr_counters c;
+  struct kr_run_result r;
+  struct kr_count_options o = launch(1, 1, 64, 1);
+  o.races = true;
+  kit_begin(&k, "k");
+  kit_buffer(&k, "a", KR_IN, 4, N, zeros);
+  kit_buffer(&k, "o", KR_INOUT, 4, 512, zeros);
+  CHECK_INT(count_on(&k, "__global__ void k(const float *a, float *o) {\n"
+                         " __shared__ float s[64];\n"
+                         " s[threadIdx.x] = a[threadIdx.x];\n"
+                         "\n"
+                         " o[threadIdx.x] = s[63 - threadIdx.x]; }", o, &c, &r), 0);
+  CHECK(strstr(r.text, "line 5") && strstr(r.text, "line 3"));
+  kit_end(&k);
+}
+
 // What a counted launch writes stays where it is.
 static void nothing_is_left(void)
 {
@@ -479,6 +566,7 @@ int main(void)
   sampling();
   refusals();
   faults();
+  races();
   nothing_is_left();
   free(zeros);
   kr_backend_cpu.close(kit_device);

@@ -81,6 +81,8 @@ int request_setup(const struct kr_trace_access *accesses, uint32_t n)
   q.hot = request_map(HOT_SIZE * sizeof *q.hot);
   if (!request_memos || !q.lines || !q.victim || !q.hot)
     return -1;
+  if (simt_job->races && race_setup(accesses, n))
+    return -1;
   uint64_t sectors = 0;
   for (uint32_t i = 0; i <= simt_job->n_buffers; i++) {
     struct place *p = &q.places[q.n_places];
@@ -95,6 +97,8 @@ int request_setup(const struct kr_trace_access *accesses, uint32_t n)
       continue;
     p->first_sector = sectors;
     sectors += (p->end - p->begin) / 32;
+    if (simt_job->races && race_place(q.n_places, p->begin, p->end - p->begin))
+      return -1;
     q.place_reach[q.n_places++] = i ? i - 1 : KR_MAX_BUFFERS;
   }
   uint64_t words = sectors / 64 + 1;
@@ -400,6 +404,8 @@ static struct shape *memo_shape(struct memo *m, const struct kr_trace_access *a,
       value[l] = address[l] / 4;
     s->wavefronts = distinct(value, m->mask, seen, NULL);
   }
+  if (race_on && (m->space == SPACE_GLOBAL || m->space == SPACE_SHARED))
+    race_shape((uint32_t)(m - request_memos), slot, m->mask, address, base);
   return s;
 }
 
@@ -421,6 +427,8 @@ void request_global(uint32_t index, const struct shape *s, uint32_t mask, uint64
   if (a->kind == KR_TRACE_ATOMIC)
     for (uint32_t b = mask; b; b &= b - 1)
       count_hot(words[__builtin_ctz(b)] & ADDRESS_MASK, 1);
+  if (race_on && !s->far)
+    race_request(index, memo_slot(&request_memos[index], base), (int)place_of(base), base);
 }
 
 static bool memo_is(const struct memo *m, uint32_t mask, enum space space, uint64_t first,
@@ -438,7 +446,7 @@ static bool memo_is(const struct memo *m, uint32_t mask, enum space space, uint6
 static void request_far(uint32_t index, uint32_t mask, const uint64_t *address)
 {
   for (uint32_t b = mask; b; b &= b - 1) {
-    struct shape one = {.n_sectors = 1};
+    struct shape one = {.n_sectors = 1, .far = true};
     request_global(index, &one, b & -b, address[__builtin_ctz(b)], address);
   }
 }
@@ -467,6 +475,8 @@ static void request_in(uint32_t index, uint32_t mask, enum space space, const ui
     request_far(index, mask, clean);
   else if (space == SPACE_GLOBAL)
     request_global(index, s, mask, base, words);
+  else if (space == SPACE_SHARED && race_on)
+    race_request(index, memo_slot(m, base), -1, base);
 }
 
 void request_add(uint32_t index, uint32_t mask, const uint64_t *words)
@@ -499,7 +509,12 @@ void request_fold(struct kr_trace_sums *sums)
   memset(&q.sums, 0, sizeof q.sums);
 }
 
-void request_block_begin(void) { q.generation++; }
+void request_block_begin(void)
+{
+  q.generation++;
+  if (race_on)
+    race_block_begin();
+}
 
 void request_block_end(bool base, int neighbour)
 {

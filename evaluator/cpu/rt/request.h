@@ -1,6 +1,7 @@
 #ifndef KR_CPU_RT_REQUEST_H
 #define KR_CPU_RT_REQUEST_H
 
+#include "race.h"
 #include "rt.h"
 
 // The fast way of request.c: what an access remembers of its last request, and
@@ -65,6 +66,8 @@ static inline __attribute__((always_inline)) void request_full(uint32_t access,
   s->hits++;
   if (global)
     request_global(access, s, ~0u, base, words);
+  else if (race_on)
+    race_request(access, slot, -1, base);
 }
 
 #endif

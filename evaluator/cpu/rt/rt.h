@@ -52,10 +52,10 @@ int simt_trace_setup(const void *tables, uint64_t bytes);
 // Where the rows of a thread start, and where its room for another segment ends.
 uint64_t simt_trace_start(int thread);
 uint64_t simt_trace_last(int thread);
-// No thread of a warp can go on: its lanes' rows, from where each starts to `at`, become
+// No thread of a warp can go on: the rows of `lanes`, from where each starts to `at`, become
 // instructions of the warp. What stays, because a lane of `full` comes next and has not told
 // what, is moved to the start. Returns those of `full` that have room again.
-uint32_t simt_trace_merge(int warp, uint32_t full, uint64_t at[32]);
+uint32_t simt_trace_merge(int warp, uint32_t lanes, uint32_t full, uint64_t at[32]);
 void simt_trace_block_begin(void);
 void simt_trace_block_end(int n_warps);
 // Adds what was counted since the last call to `sums`.

@@ -1,3 +1,4 @@
+#include "race.h"
 #include "rt.h"
 
 #include <errno.h>
@@ -93,15 +94,15 @@ static inline void set_ready(int w, uint32_t lanes)
     s.ready_warps |= 1u << w;
 }
 
-// None of a warp's threads can go on: what they did becomes what the warp did.
-static void merge_traces(int w)
+// None of these threads of a warp can go on: what they did becomes what the warp did.
+static void merge_traces(int w, uint32_t which)
 {
   struct lane *lanes = &s.lanes[w * 32];
   uint64_t at[32];
   int n = s.n_threads - w * 32 < 32 ? s.n_threads - w * 32 : 32;
   for (int l = 0; l < 32; l++)
     at[l] = l < n ? lanes[l].trace_at : simt_trace_start(w * 32 + l);
-  uint32_t room = simt_trace_merge(w, s.warps[w].at_full, at);
+  uint32_t room = simt_trace_merge(w, which, s.warps[w].at_full & which, at);
   for (int l = 0; l < n; l++)
     lanes[l].trace_at = at[l];
   s.warps[w].at_full &= ~room;
@@ -119,7 +120,7 @@ static inline void set_waiting(int t)
   if (!w->ready) {
     s.ready_warps &= ~(1u << (t / 32));
     if (simt_traced)
-      merge_traces(t / 32);
+      merge_traces(t / 32, ~0u);
   }
 }
 
@@ -177,6 +178,8 @@ static void barrier_release(void)
 {
   if (s.sites_differ)
     simt_fail(KR_FAULT_DIVERGED, 0, KR_WAIT_BARRIER);
+  if (race_on)
+    race_barrier();
   s.result_count = s.count;
   s.result_all = s.all;
   s.result_any = s.any;
@@ -333,6 +336,10 @@ static void warp_complete(int warp, uint32_t group)
       out[lane] = 0;
       break;
     }
+  }
+  if (race_on) {
+    merge_traces(warp, group); // what comes now is in order behind it
+    race_warp_sync(warp);
   }
   for (uint32_t m = group; m; m &= m - 1)
     w[__builtin_ctz(m)].value = out[__builtin_ctz(m)]; // cppcheck-suppress uninitvar

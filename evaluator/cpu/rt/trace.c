@@ -124,7 +124,7 @@ trace_together(int warp, const uint64_t *rows, uint32_t from, uint32_t to)
   return from;
 }
 
-uint32_t simt_trace_merge(int warp, uint32_t full, uint64_t at[32])
+uint32_t simt_trace_merge(int warp, uint32_t lanes, uint32_t full, uint64_t at[32])
 {
   uint64_t *rows = (uint64_t *)(KR_TRACE_BASE + (uint64_t)warp * KR_TRACE_WARP_BYTES);
   uint32_t next[32], end[32], id[32], left = 0;
@@ -135,11 +135,12 @@ uint32_t simt_trace_merge(int warp, uint32_t full, uint64_t at[32])
     // The kernel can write there; it shall not lead us astray.
     if (at[l] < start || (at[l] - start) % KR_TRACE_ROW_BYTES || end[l] > KR_TRACE_ROWS)
       simt_fail(KR_FAULT_NOT_ITS_OWN, KR_REGS_BASE, 0);
-    if (end[l]) {
+    if (lanes >> l & 1 && end[l]) {
       left |= 1u << l;
       id[l] = (uint32_t)(rows[l] >> KR_TRACE_ID_SHIFT);
     }
   }
+  race_warp(warp);
   uint32_t before = 0; // those that executed the last segment together
   while (left && !(full & ~left)) {
     if (left == ~0u) {
