@@ -27,8 +27,10 @@
 static const double builtin_step = 1.005;
 // Bases that are worth a second look when the best one has nothing left.
 static const double builtin_near = 0.9;
-// Sizes that may be tried on one base without a gain.
-enum { BUILTIN_SIZES = 4 };
+// What is hoped for less than that is not worth a turn.
+static const double builtin_hope = 1.002;
+// At most hoped for of a rule's other numbers where it won with one of them.
+static const double builtin_other = 0.04;
 
 enum attempt_state { ATTEMPT_ASKED, ATTEMPT_FAILED, ATTEMPT_RIGHT };
 
@@ -144,18 +146,16 @@ static double attempt_worth(const struct builtin *m, const struct attempt *a)
 
 // --- the next one ---
 
-// Was it tried, so that trying it on `base` tells nothing new?
 static bool builtin_gained(const struct builtin *m, const struct attempt *a)
 {
   return a->state == ATTEMPT_RIGHT &&
          (m->untimed || a->speedup >= builtin_step * m->attempts[a->base].speedup);
 }
 
+// Was it tried, so that trying it on `base` tells nothing new?
 static bool builtin_tried(const struct builtin *m, size_t base, const struct kr_proposal *p,
                           struct kr_hash hash)
 {
-  bool sizes = !strcmp(p->rule, "block-size");
-  unsigned idle = 0;
   for (size_t i = 0; i < m->n; i++) {
     const struct attempt *a = &m->attempts[i];
     if (kr_hash_equal(a->hash, hash))
@@ -170,13 +170,10 @@ static bool builtin_tried(const struct builtin *m, size_t base, const struct kr_
       return true;
     // Right, but no gain where it was tried: only of sizes another base may think
     // otherwise.
-    if (!builtin_gained(m, a) && !sizes)
+    if (!builtin_gained(m, a) && strcmp(p->rule, "block-size"))
       return true;
   }
-  for (size_t i = 1; sizes && i < m->n; i++)
-    idle += m->attempts[i].base == base && !strcmp(m->attempts[i].rule, p->rule) &&
-            !builtin_gained(m, &m->attempts[i]);
-  return idle >= BUILTIN_SIZES;
+  return false;
 }
 
 static void builtin_ask_rules(struct builtin *m, size_t i, const struct kr_contract *c)
@@ -189,50 +186,81 @@ static void builtin_ask_rules(struct builtin *m, size_t i, const struct kr_contr
   a->asked_rules = true;
 }
 
-// A rule that was wrong elsewhere is a worse guess here.
-static double builtin_guess(const struct builtin *m, const struct kr_proposal *p)
+// What is hoped for, with what the rule did elsewhere in mind: what was wrong once
+// is wrong more easily, and what gained nothing twice will not the third time.
+static double builtin_guess(const struct builtin *m, size_t base, const struct kr_proposal *p)
 {
-  double guess = p->gain;
+  double hope = p->gain - 1;
   for (size_t i = 1; i < m->n; i++) {
-    if (!strcmp(m->attempts[i].rule, p->rule) && m->attempts[i].state == ATTEMPT_FAILED)
-      guess = 1 + (guess - 1) * 0.7;
+    const struct attempt *a = &m->attempts[i];
+    if (strcmp(a->rule, p->rule))
+      continue;
+    if (a->state == ATTEMPT_FAILED && !a->unchanged)
+      hope *= 0.7;
+    else if (!builtin_gained(m, a) && (a->base == base || strcmp(p->rule, "block-size")))
+      hope *= 0.5;
   }
-  return guess;
+  return 1 + hope;
 }
 
-// The best proposal for a base that was not tried, or NULL; of one rule alone
-// where `rule` is not NULL.
-static const struct kr_proposal *builtin_best(struct builtin *m, size_t base, const char *rule,
-                                              const struct kr_contract *c)
+// A proposal for a base, and what is hoped for of it.
+struct choice {
+  const struct kr_proposal *p; // NULL: there is none
+  size_t base;
+  double guess;
+};
+
+// Did a step to `won` leave no room for this one? What is offered there still, or
+// was done on the way, is no alternative to it.
+static bool builtin_excluded(struct builtin *m, size_t won, const struct kr_proposal *p,
+                             const struct kr_contract *c)
+{
+  builtin_ask_rules(m, won, c);
+  const struct kr_proposals *there = &m->attempts[won].next;
+  for (size_t i = 0; i < there->n; i++) {
+    if (!strcmp(there->items[i].rule, p->rule) && !strcmp(there->items[i].place, p->place))
+      return false;
+  }
+  for (size_t i = won; i; i = m->attempts[i].base) {
+    if (same_place(&m->attempts[i], p))
+      return false;
+  }
+  return true;
+}
+
+// Takes the best proposal for `base` that was not tried if it is better than what
+// `choice` holds. With `won`, a step from `base`: of its rule alone, what that
+// step excluded.
+static void builtin_consider(struct builtin *m, size_t base, size_t won,
+                             const struct kr_contract *c, struct choice *choice)
 {
   builtin_ask_rules(m, base, c);
-  const struct kr_proposal *best = NULL;
-  double best_guess = 0;
   for (size_t i = 0; i < m->attempts[base].next.n; i++) {
     const struct kr_proposal *p = &m->attempts[base].next.items[i];
-    if ((m->untimed && !strcmp(p->rule, "block-size")) || (rule && strcmp(rule, p->rule)))
+    if ((m->untimed && !strcmp(p->rule, "block-size")) ||
+        (won != SIZE_MAX && (strcmp(m->attempts[won].rule, p->rule) || !builtin_excluded(m, won, p, c))))
+      continue;
+    double guess = builtin_guess(m, base, p);
+    if (won != SIZE_MAX)
+      guess = 1 + fmin(0.5 * (guess - 1), builtin_other);
+    if (guess < builtin_hope || (choice->p && guess <= choice->guess))
       continue;
     struct kr_hash hash =
         attempt_hash(p->code, p->has_geometry ? &p->geometry : &m->attempts[base].geometry);
-    double guess = builtin_guess(m, p);
-    if (guess > best_guess && !builtin_tried(m, base, p, hash)) {
-      best = p;
-      best_guess = guess;
-    }
+    if (!builtin_tried(m, base, p, hash))
+      *choice = (struct choice){p, base, guess};
   }
-  return best;
 }
 
-// Bases from the best down; those far behind the best are left alone, but for the
-// rule that led from one of them to the best.
-static const struct kr_proposal *builtin_choose(struct builtin *m, const struct kr_contract *c,
-                                                size_t *base)
+// For the best base, or for a rule that led to it with other numbers; then for
+// bases from the best down. Those far behind the best are left alone.
+static struct choice builtin_choose(struct builtin *m, const struct kr_contract *c)
 {
   bool *seen = kr_xcalloc(m->n, sizeof *seen);
-  const struct kr_proposal *p = NULL;
+  struct choice choice = {NULL, 0, 0};
   double top = 0;
   // Without times the guesses have led here, and there is nothing to come back for.
-  for (size_t k = 0; k < (m->untimed ? 1 : m->n) && !p; k++) {
+  for (size_t k = 0; k < (m->untimed ? 1 : m->n) && !choice.p; k++) {
     size_t best = SIZE_MAX;
     for (size_t i = 0; i < m->n; i++) {
       if (!seen[i] && m->attempts[i].state == ATTEMPT_RIGHT &&
@@ -248,16 +276,13 @@ static const struct kr_proposal *builtin_choose(struct builtin *m, const struct 
       top = worth;
     if (worth < builtin_near * top)
       break;
-    *base = best;
-    p = builtin_best(m, best, NULL, c);
-    if (!p && !k && best && !m->untimed) {
-      // 4 elements a thread won: 8 may be better still.
-      *base = m->attempts[best].base;
-      p = builtin_best(m, *base, m->attempts[best].rule, c);
-    }
+    builtin_consider(m, best, SIZE_MAX, c, &choice);
+    // 4 elements a thread won: 8 may be better still.
+    for (size_t i = best; i && !k && !m->untimed; i = m->attempts[i].base)
+      builtin_consider(m, m->attempts[i].base, i, c, &choice);
   }
   free(seen);
-  return p;
+  return choice;
 }
 
 void builtin_reply(const struct kr_contract *c, const char *code, const struct kr_geometry *g,
@@ -292,8 +317,9 @@ static int builtin_complete(void *self, const struct model_request *req, struct 
       strcmp(m->file, req->file ? req->file : ""))
     builtin_begin(m, req);
   builtin_learn(m, req);
-  size_t base = 0;
-  const struct kr_proposal *p = builtin_choose(m, req->contract, &base);
+  struct choice choice = builtin_choose(m, req->contract);
+  const struct kr_proposal *p = choice.p;
+  size_t base = choice.base;
   if (!p) {
     reply->failure = MODEL_EXHAUSTED;
     return kr_err_set(err, m->n == 1 ? "no rule of the built-in model applies"

@@ -66,7 +66,7 @@ static void propose_elementwise(const struct kr_rule_input *in, struct syntax *s
                                   : kr_xasprintf("ceil_div(%s, %d)", axis->bound_text, size_a));
     }
     char *place = flat ? kr_xasprintf("block %d", x) : kr_xasprintf("block %dx%d", x, y);
-    double gain = size == (flat ? one : two) ? 1.02 : 1.01;
+    double gain = 1.02 - 0.001 * (double)(size - (flat ? one : two));
     rule_propose(out, in, &block_size_rule, place, syntax_apply(&edits, s), gain, &g,
                  "Launches with %s.", place);
     rule_geometry_release(&g);
@@ -157,7 +157,7 @@ static void propose_rows(const struct kr_rule_input *in, struct syntax *s, struc
     rule_geometry_copy(g, &changed);
     set(&changed.block[0], kr_xasprintf("%d", sizes[i]));
     rule_propose(out, in, &block_size_rule, kr_xasprintf("block %d", sizes[i]), kr_xstrdup(in->code),
-                 i ? 1.01 : 1.02, &changed, "Blocks of %d threads.", sizes[i]);
+                 1.02 - 0.001 * (double)i, &changed, "Blocks of %d threads.", sizes[i]);
     rule_geometry_release(&changed);
   }
 }

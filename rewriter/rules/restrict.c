@@ -56,7 +56,7 @@ static void propose(const struct kr_rule_input *in, struct kr_proposals *out)
     syntax_edits_release(&all);
     goto out;
   }
-  rule_propose(out, in, &restrict_rule, kr_xstrdup("all"), syntax_apply(&all, &s), 1.05, NULL,
+  rule_propose(out, in, &restrict_rule, kr_xstrdup("all"), syntax_apply(&all, &s), 1.03, NULL,
                "Declares the pointers __restrict__: the sections do not overlap.");
   for (size_t i = 0; n > 1 && i < s.n_names; i++) {
     if (!can_take(&s, i, in->contract))

@@ -11,7 +11,7 @@
 static struct kr_contract contract;
 
 struct script {
-  bool untimed, all_wrong;
+  bool untimed, all_wrong, several; // several elements a thread are right and fast
   unsigned judged, wrong;
   char *codes[64]; // in the order in which they came, with their launches
 };
@@ -51,7 +51,11 @@ static int judge(void *arg, const struct kr_candidate *cand, unsigned number, st
   if (!strcmp(block, "1024"))
     speedup *= 0.7;
   // Several elements a thread are wrong here, 16 bytes slower, restrict does nothing.
-  bool wrong = has(cand->code, "part <") || s->all_wrong;
+  bool wrong = (has(cand->code, "part <") && !s->several) || s->all_wrong;
+  if (has(cand->code, "part < 4"))
+    speedup *= 1.2;
+  if (has(cand->code, "part < 8"))
+    speedup *= 1.5;
   if (has(cand->code, "float4"))
     speedup *= 0.5;
   if (wrong) {
@@ -138,6 +142,32 @@ static void builds_on_what_won(void)
     CHECK_STR(again.codes[i], s.codes[i]);
   refine_result_release(&r2);
   script_release(&again);
+  refine_result_release(&r);
+  script_release(&s);
+  model_close(m);
+}
+
+static void tries_other_numbers_of_what_won(void)
+{
+  struct model *m = open_model();
+  struct script s = {.several = true};
+  struct refine_result r;
+  struct kr_err err = {""};
+  CHECK_INT(run(m, &s, &contract, 16, 4, &r, &err), 0);
+  CHECK_INT(r.end, REFINE_EXHAUSTED);
+  // x4 is the better guess and came first; x8 is put in its place, on the same base.
+  CHECK(r.n_finalists > 0);
+  const struct refine_turn *best = &r.turns[r.finalists[0]];
+  CHECK_NEAR(best->verdict.speedup, 3.75, 1e-9);
+  CHECK(has(best->variant.candidate.code, "part < 8") && !has(best->variant.candidate.code, "part < 4"));
+  size_t four = SIZE_MAX, eight = SIZE_MAX;
+  for (size_t i = r.n; i-- > 0;) {
+    if (has(r.turns[i].variant.summary, "coarsen (idx x4)"))
+      four = i;
+    if (has(r.turns[i].variant.summary, "coarsen (idx x8)"))
+      eight = i;
+  }
+  CHECK(four < eight && eight < r.n);
   refine_result_release(&r);
   script_release(&s);
   model_close(m);
@@ -237,6 +267,7 @@ int main(int argc, char **argv)
     return 2;
   }
   builds_on_what_won();
+  tries_other_numbers_of_what_won();
   composes_where_nothing_is_timed();
   gives_up_when_all_is_wrong();
   keeps_within_its_turns();
