@@ -79,6 +79,8 @@ struct kr_counters {
   double chain_global;  // loads that wait for an earlier load or barrier, one after another
   double chain_shared;
   double chain_inst;    // instructions issued
+  double chain_cycles;  // that they take by themselves, and waits for units without a fixed
+  double chain_waits;   // latency: from machine code; 0 where only bitcode was seen
   double loads_in_flight; // independent global loads between waits, on the mean
   double longest_warp;  // instructions of the longest warp over those of the mean warp
   unsigned static_shared_bytes, dynamic_shared_bytes;

@@ -147,16 +147,18 @@ struct constants {
   double issue_sfu;     // with the scaling and range tests around it; fitted
   // Latencies in cycles.
   double dram, l2, l1; // of a load; dram fitted, l2 and l1 from published microbenchmarks
-  double shared, shuffle, barrier;
+  double shared, shuffle;
+  double barrier, barrier_warp; // of a barrier, and for each warp of the block that comes to it
   double inst;  // a warp's own instructions, one after another, on the mean
+  double wait;  // for a unit without a fixed latency: conversions, special functions, shared memory
   double start; // a block's launch and a warp's end
   double block; // between two blocks that a multiprocessor starts
   // Memory.
-  double partial_store; // sectors' worth of L2 time that writing a part of one takes; fitted
+  double store_line;    // sectors' worth of L2 time that each line of a store takes at least; fitted
   double scatter;       // DRAM bytes moved for a byte of an isolated sector: 64 are read for 32
   double l2_share;      // of the L2 that holds what will be read again
   double atomic;        // sectors' worth of L2 time of an atomic on a sector
-  double atomic_same;   // cycles between two atomics at one address
+  double atomic_same;   // cycles between two atomics on one sector
   double shared_atomic; // wavefronts' worth of one pass of a shared atomic
 };
 
@@ -174,15 +176,17 @@ static const struct constants fitted = {
     .l1 = 38,
     .shared = 30,
     .shuffle = 25,
-    .barrier = 30,
-    .inst = 0.5,
+    .barrier = 20,
+    .barrier_warp = 1,
+    .inst = 3,
+    .wait = 20,
     .start = 550,
     .block = 150,
-    .partial_store = 2.6,
+    .store_line = 2.6,
     .scatter = 2.3,
     .l2_share = 0.6,
-    .atomic = 2,
-    .atomic_same = 2,
+    .atomic = 1.6,
+    .atomic_same = 3,
     .shared_atomic = 2,
 };
 
@@ -283,7 +287,9 @@ static double isolation(const struct kr_traffic *t, double dram_bytes)
 {
   if (!(t->wavefronts > 0) || !(dram_bytes > 0))
     return 0;
-  double alone = clamped(2 - t->sectors / t->wavefronts, 0, 1);
+  // Where each lane has a sector of its own two in a line lie 64 bytes apart.
+  double own = clamped(2 - t->lanes / t->sectors, 0, 1);
+  double alone = clamped(2 + own - t->sectors / t->wavefronts, 0, 1);
   double times = t->sectors * 32 / dram_bytes;
   return alone * clamped(2 - times, 0, 1);
 }
@@ -310,8 +316,8 @@ static void memory_of(const struct constants *k, const struct kr_gpu *gpu,
   double changed_pieces = 1 + (k->scatter - 1) * isolation(a, changed);
   m->dram_bytes = read * read_pieces + written * (1 + unfilled) * written_pieces +
                   2 * changed * changed_pieces;
-  m->l2_sectors = l->l1_miss_sectors + (s->sectors - s->partial_sectors) +
-                  k->partial_store * s->partial_sectors + k->atomic * a->sectors;
+  m->l2_sectors = l->l1_miss_sectors + fmax(s->bytes / 32, k->store_line * s->wavefronts) +
+                  k->atomic * a->sectors;
 }
 
 // --- the model ---
@@ -343,8 +349,11 @@ static double warp_cycles(const struct constants *k, const struct kr_counters *c
   double cycles = k->start + batches * load + loads * fmax(lines - 1, 0);
   cycles += c->chain_shared * k->shared;
   cycles += c->inst[KR_INST_SHUFFLE] / warps * k->shuffle;
-  cycles += c->barriers / warps * k->barrier;
-  cycles += c->chain_inst * k->inst;
+  double in_block = c->blocks ? warps / (double)c->blocks : 1;
+  cycles += c->barriers / warps * (k->barrier + k->barrier_warp * in_block);
+  // Machine code says how far instructions are apart; bitcode does not.
+  cycles += c->chain_cycles > 0 ? c->chain_cycles + c->chain_waits * k->wait
+                                : c->chain_inst * k->inst;
   return cycles;
 }
 
@@ -399,7 +408,9 @@ static void model(const struct constants *k, const struct kr_gpu *gpu, const str
   t[KR_TERM_L2] = fmax(m.l2_sectors * 32 / gpu->l2_bytes_per_s * 1e6, m.l2_sectors / 2 * share);
   out->dram_bytes = m.dram_bytes;
   t[KR_TERM_DRAM] = m.dram_bytes / gpu->dram_bytes_per_s * 1e6;
-  t[KR_TERM_ATOMIC] = c->hottest_atomic * k->atomic_same * cycle_us;
+  // One after another on a sector; where all atomics meet on few, on the mean of them.
+  double met = c->atomics.footprint > 0 ? c->atomic_passes * 32 / c->atomics.footprint : 0;
+  t[KR_TERM_ATOMIC] = fmax(c->hottest_atomic, met) * k->atomic_same * cycle_us;
 
   double waves = out->waves <= 1 ? 1 : out->waves < 4 ? ceil(out->waves) : out->waves + 0.5;
   t[KR_TERM_LATENCY] = waves * warp_cycles(k, c, &m) * cycle_us;

@@ -29,6 +29,8 @@ static const struct field counter_fields[] = {
     COUNTER(chain_global),
     COUNTER(chain_shared),
     COUNTER(chain_inst),
+    COUNTER(chain_cycles),
+    COUNTER(chain_waits),
     COUNTER(loads_in_flight),
     COUNTER(longest_warp),
 };
@@ -44,7 +46,7 @@ static const char counters_keys[] =
     "grid block blocks blocks_counted sampled inst loads stores atomics static_shared_bytes "
     "dynamic_shared_bytes warps lane_inst divergent_branches shared_wavefronts shared_ideal "
     "shared_atomic_passes atomic_passes hottest_atomic local_bytes barriers chain_global "
-    "chain_shared chain_inst loads_in_flight longest_warp shared_wavefronts_per_request";
+    "chain_shared chain_inst chain_cycles chain_waits loads_in_flight longest_warp shared_wavefronts_per_request";
 static const char traffic_keys[] = "requests lanes bytes sectors wavefronts l1_miss_sectors "
                                    "footprint partial_sectors spread_rows window sectors_per_request";
 

@@ -50,13 +50,37 @@ void model_code(const struct model_state *m, const struct kr_contract *c, const 
 
 void model_refine(const struct model_code *code, size_t kernel, struct kr_counters *c)
 {
-  double waits = -1;
-  if (code->known && c->warps > 0)
-    waits = sass_waits(&code->sass[kernel], c->loads.requests / c->warps);
-  if (waits <= 0)
+  if (!code->known || !(c->warps > 0))
     return;
-  c->chain_global = waits;
-  c->loads_in_flight = c->loads.requests / c->warps / waits;
+  struct sass_part x;
+  double loads = c->loads.requests / c->warps;
+  double shared = (c->inst[KR_INST_SHARED] + c->inst[KR_INST_ATOMIC_SHARED]) / c->warps;
+  bool all = sass_execute(&code->sass[kernel], loads, c->stores.requests / c->warps, shared, &x);
+  if (x.batches > 0 && x.loads > 0.5 * loads && loads > 0) {
+    c->chain_global = x.batches;
+    c->loads_in_flight = loads / x.batches;
+  }
+  if (!all)
+    return;
+  // The share of the classes stays as it was counted; divergence does too.
+  static const enum kr_inst_class scaled[] = {KR_INST_FP32, KR_INST_FP16, KR_INST_INT,
+                                              KR_INST_INT_DIV, KR_INST_SFU, KR_INST_CONVERT,
+                                              KR_INST_CONTROL, KR_INST_OTHER};
+  double counted = 0, sum = 0;
+  for (int i = 0; i < KR_N_INST; i++)
+    sum += c->inst[i];
+  for (size_t i = 0; i < sizeof scaled / sizeof *scaled; i++)
+    counted += c->inst[scaled[i]];
+  double rest = sum - counted, made = x.instructions * c->warps - rest;
+  if (!(counted > 0) || !(made > 0.1 * counted))
+    return;
+  double by = made / counted;
+  for (size_t i = 0; i < sizeof scaled / sizeof *scaled; i++)
+    c->inst[scaled[i]] *= by;
+  c->lane_inst *= (made + rest) / sum;
+  c->chain_inst = x.instructions;
+  c->chain_cycles = x.stalls;
+  c->chain_waits = x.waits;
 }
 
 #else

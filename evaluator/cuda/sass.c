@@ -1,17 +1,31 @@
 #include "sass.h"
 
-#include <stdbool.h>
 #include <stdint.h>
 #include <string.h>
 
-// An instruction has 128 bits. The low 12 are the operation. A load names one of
-// six barriers (bits 110 to 112) that it clears when the value is there, and an
-// instruction that needs values names all barriers it waits for (bits 116 to
-// 121). A branch holds the distance from the next instruction in units of 4
-// bytes, in bits 16 to 23 (the low 8) and 34 on. Seen in the output of ptxas for
-// sm_75 to sm_90; NVIDIA does not document it.
+// An instruction has 128 bits. The low 9 are the operation, the next 3 the form of
+// its operands. Four bits from 105 on are the cycles until the next instruction
+// may go. What has no fixed latency names one of six barriers (bits 110 to 112)
+// that it clears when it is done, and an instruction that needs values names all
+// that it waits for (bits 116 to 121). A branch holds the distance from the next
+// instruction in units of 4 bytes, in bits 16 to 23 (the low 8) and 34 on. Seen
+// in the output of ptxas for sm_75 to sm_90; NVIDIA does not document it.
 
-enum { INSTRUCTION = 16, OP_LDG = 0x981, OP_BRA = 0x947, NO_BARRIER = 7, MAX_FOUND = 256 };
+enum {
+  INSTRUCTION = 16,
+  NO_BARRIER = 7,
+  ALWAYS = 7, // the predicate of what is not predicated
+  MAX_FOUND = 256,
+  OP_MUFU = 0x108,
+  OP_BRA = 0x147,
+  OP_EXIT = 0x14d,
+  OP_RET = 0x150,
+  OP_LDG = 0x181,
+  OP_LDS = 0x184,
+  OP_STG = 0x186,
+  OP_STS = 0x188,
+  OP_ATOMS = 0x18c
+};
 
 struct span {
   size_t first, last; // instructions, both in it
@@ -31,7 +45,12 @@ static struct word word_at(const unsigned char *text, size_t i)
 
 static unsigned operation(struct word w)
 {
-  return (unsigned)(w.low & 0xfff);
+  return (unsigned)(w.low & 0x1ff);
+}
+
+static bool is_always(struct word w)
+{
+  return (w.low >> 12 & 15) == ALWAYS;
 }
 
 static int64_t branch_target(struct word w, size_t i)
@@ -42,83 +61,173 @@ static int64_t branch_target(struct word w, size_t i)
   return (int64_t)i + 1 + units * 4 / INSTRUCTION;
 }
 
-// Loads and the waits for them from `first` to `last`. A loop is gone through twice,
-// because what is loaded at its end is waited for at its start.
-static void count(const unsigned char *text, struct span s, bool again, struct sass_loop *out)
+struct scan {
+  unsigned loading, busy; // barriers that loads, and that others, will clear
+};
+
+static void step(struct scan *s, struct word w, struct sass_part *p)
 {
-  unsigned pending = 0;
-  for (int pass = 0; pass < 1 + again; pass++) {
-    out->loads = out->batches = 0;
-    for (size_t i = s.first; i <= s.last; i++) {
-      struct word w = word_at(text, i);
-      unsigned waits = (unsigned)(w.high >> 52 & 63), sets = (unsigned)(w.high >> 46 & 7);
-      if (pending & waits) {
-        out->batches++;
-        pending = 0;
-      }
-      if (operation(w) != OP_LDG)
-        continue;
-      out->loads++;
-      if (sets != NO_BARRIER)
-        pending |= 1u << sets;
-    }
+  unsigned waits = (unsigned)(w.high >> 52 & 63), sets = (unsigned)(w.high >> 46 & 7);
+  if (s->loading & waits) {
+    p->batches++;
+    s->loading = 0; // what was asked for with it comes with it
+  } else if (s->busy & waits) {
+    p->waits++;
   }
-  out->instructions = s.last - s.first + 1;
-  if (!again && pending)
-    out->batches++;
+  s->busy &= ~waits;
+  p->instructions++;
+  p->stalls += (double)(w.high >> 41 & 15);
+  unsigned barrier = sets == NO_BARRIER ? 0 : 1u << sets;
+  switch (operation(w)) {
+  case OP_LDG:
+    p->loads++;
+    s->loading |= barrier;
+    return;
+  case OP_STG:
+    p->stores++;
+    break;
+  case OP_LDS:
+  case OP_STS:
+  case OP_ATOMS:
+    p->shared++;
+    break;
+  case OP_MUFU:
+    p->special++;
+    break;
+  default:
+    break;
+  }
+  s->busy |= barrier;
+}
+
+static void read_loop(const unsigned char *text, struct span s, struct sass_part *out)
+{
+  struct scan scan = {0, 0};
+  // Twice, because what is loaded at the end is waited for at the start.
+  for (int pass = 0; pass < 2; pass++) {
+    memset(out, 0, sizeof *out);
+    for (size_t i = s.first; i <= s.last; i++)
+      step(&scan, word_at(text, i), out);
+  }
 }
 
 void sass_read(const unsigned char *text, size_t len, struct sass_facts *out)
 {
-  struct span loops[MAX_FOUND];
-  size_t n = len / INSTRUCTION, n_loops = 0;
+  struct span loops[MAX_FOUND], inner[SASS_MAX_LOOPS];
+  size_t n = len / INSTRUCTION, n_loops = 0, end = n;
   memset(out, 0, sizeof *out);
-  if (!n)
-    return;
   for (size_t i = 0; i < n && n_loops < MAX_FOUND; i++) {
     struct word w = word_at(text, i);
+    // Behind the kernel's code stand functions that it calls when a fast path
+    // does not do, and a branch to itself.
+    if (operation(w) == OP_RET && is_always(w) && end == n)
+      end = i;
     if (operation(w) != OP_BRA)
       continue;
     int64_t to = branch_target(w, i);
-    // A branch to itself is what lies behind the code.
     if (to >= 0 && to < (int64_t)i)
       loops[n_loops++] = (struct span){(size_t)to, i};
   }
-  count(text, (struct span){0, n - 1}, false, &out->whole);
   for (size_t a = 0; a < n_loops; a++) {
     bool innermost = true;
     for (size_t b = 0; b < n_loops; b++)
       innermost &= b == a || loops[b].first < loops[a].first || loops[b].last > loops[a].last ||
                    (loops[b].first == loops[a].first && loops[b].last == loops[a].last);
-    if (innermost && out->n_loops < SASS_MAX_LOOPS)
-      count(text, loops[a], true, &out->loops[out->n_loops++]);
+    out->nested |= !innermost;
+    if (innermost && out->n_loops < SASS_MAX_LOOPS) {
+      inner[out->n_loops] = loops[a];
+      read_loop(text, loops[a], &out->loops[out->n_loops++]);
+    }
+  }
+  struct scan scan = {0, 0};
+  for (size_t i = 0; i < end; i++) {
+    struct word w = word_at(text, i);
+    bool in_loop = false;
+    for (size_t k = 0; k < out->n_loops && !in_loop; k++) {
+      in_loop = i >= inner[k].first && i <= inner[k].last;
+      if (in_loop)
+        i = inner[k].last;
+    }
+    if (in_loop)
+      continue;
+    step(&scan, w, &out->outside);
+    if (operation(w) == OP_EXIT && is_always(w)) {
+      // What follows the last loop's exit is not the usual way.
+      bool more = false;
+      for (size_t k = 0; k < out->n_loops; k++)
+        more |= inner[k].first > i;
+      if (!more)
+        break;
+    }
+  }
+  out->outside.batches += scan.loading != 0;
+}
+
+static void add(struct sass_part *to, const struct sass_part *p, double times)
+{
+  to->instructions += times * p->instructions;
+  to->stalls += times * p->stalls;
+  to->loads += times * p->loads;
+  to->batches += times * p->batches;
+  to->waits += times * p->waits;
+  to->stores += times * p->stores;
+  to->shared += times * p->shared;
+  to->special += times * p->special;
+}
+
+static bool is_left_over(const struct sass_facts *f, size_t i)
+{
+  const struct sass_part *l = &f->loops[i];
+  return l->loads == 1 && ((i + 1 < f->n_loops && l[1].loads > 1) || (i > 0 && l[-1].loads > 1));
+}
+
+// A loop with accesses of one kind gets its share of those that were counted.
+static void add_loops(const struct sass_facts *f, double left, size_t n, bool of_loads,
+                      struct sass_part *out)
+{
+  double share = left / (double)n;
+  for (size_t i = 0; i < f->n_loops; i++) {
+    const struct sass_part *l = &f->loops[i];
+    double width = of_loads ? l->loads : l->loads > 0 ? 0 : l->shared;
+    if (!(width > 0) || (of_loads && is_left_over(f, i)))
+      continue;
+    struct sass_part turn = *l;
+    // Unrolled wider than there is to do: narrower code that waits once.
+    if (share < width && turn.batches > 0)
+      turn.batches = turn.batches * share >= width ? turn.batches : width / share;
+    add(out, &turn, share / width);
   }
 }
 
-double sass_waits(const struct sass_facts *f, double loads)
+bool sass_execute(const struct sass_facts *f, double loads, double stores, double shared,
+                  struct sass_part *out)
 {
-  if (!f->whole.loads || !f->whole.batches || !(loads > 0))
-    return -1;
-  double straight = loads * (double)f->whole.batches / (double)f->whole.loads;
-  if (loads <= (double)f->whole.loads)
-    return straight;
-  // A loop of one load beside one of several is what an unrolled one leaves over.
-  const struct sass_loop *main[SASS_MAX_LOOPS];
-  size_t n = 0;
+  size_t n_loads = 0, n_shared = 0, n_bare = 0;
+  memset(out, 0, sizeof *out);
   for (size_t i = 0; i < f->n_loops; i++) {
-    const struct sass_loop *l = &f->loops[i];
-    bool left_over = l->loads == 1 && ((i + 1 < f->n_loops && l[1].loads > 1) ||
-                                       (i > 0 && l[-1].loads > 1));
-    if (l->loads && !left_over)
-      main[n++] = l;
+    const struct sass_part *l = &f->loops[i];
+    n_loads += l->loads > 0 && !is_left_over(f, i);
+    n_shared += !(l->loads > 0) && l->shared > 0;
+    n_bare += !(l->loads > 0) && !(l->shared > 0) && !(l->stores > 0);
   }
-  if (!n)
-    return straight;
-  double share = loads / (double)n, waits = 0;
-  for (size_t i = 0; i < n; i++) {
-    double width = (double)main[i]->loads, batches = main[i]->batches ? (double)main[i]->batches : 1;
-    waits += share < width ? (share * batches > width ? share * batches / width : 1)
-                           : share * batches / width;
+  add(out, &f->outside, 1);
+  // What the code outside of loops does not do, loops do.
+  double left = loads - f->outside.loads;
+  if (left < 0 && f->outside.loads > 0) {
+    // Not all of it is executed: guards, narrower code for what loops leave over.
+    double part = loads / f->outside.loads;
+    out->batches *= part;
+    out->loads = loads;
   }
-  return waits;
+  if (left > 0.5 && n_loads)
+    add_loops(f, left, n_loads, true, out);
+  else if (left > 0.5 && f->outside.loads > 0) // an outer loop goes through it again
+    out->batches *= loads / f->outside.loads;
+  left = shared - out->shared;
+  if (left > 0.5 && n_shared)
+    add_loops(f, left, n_shared, false, out);
+  bool loads_fit = out->loads >= 0.8 * loads && out->loads <= 1.25 * loads;
+  bool stores_fit = out->stores >= 0.7 * stores - 1;
+  bool shared_fit = out->shared >= 0.7 * shared - 2 && out->shared <= 1.5 * shared + 2;
+  return !n_bare && loads_fit && stores_fit && shared_fit;
 }

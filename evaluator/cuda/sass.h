@@ -1,33 +1,44 @@
 #ifndef KR_CUDA_SASS_H
 #define KR_CUDA_SASS_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
-// What machine code does with its loads. A warp goes on after a load until it
-// needs the value, so what counts is not how many there are but how many times it
-// waits; that is written in the instructions themselves.
+// What machine code is made of: how many instructions a turn of a loop takes, and
+// how many of its loads are under way together. Bitcode knows neither, since
+// ptxas unrolls, merges and reorders; how often a loop is gone through is known
+// from counting, and the two are put together here.
 
 enum { SASS_MAX_LOOPS = 32 };
 
-struct sass_loop {
-  size_t instructions;
-  size_t loads;   // of global memory, in the loop's body
-  size_t batches; // waits for them
+struct sass_part {
+  double instructions;
+  double stalls;  // cycles from one to the next that the code itself asks for
+  double loads;   // of global memory
+  double batches; // waits for them: a warp goes on after a load until it needs the value
+  double waits;   // for anything else that has no fixed latency
+  double stores;  // to global memory
+  double shared;  // loads, stores and atomics of shared memory
+  double special; // of the special function unit
 };
 
 struct sass_facts {
-  struct sass_loop whole; // the code from first to last, each loop once
-  struct sass_loop loops[SASS_MAX_LOOPS]; // that hold no other, in the order of their places
+  struct sass_part outside; // of all loops below, up to the end of the kernel
+  struct sass_part loops[SASS_MAX_LOOPS]; // that hold no other, in the order of their places
   size_t n_loops;
+  bool nested; // there are loops around those
 };
 
 // Reads the code of one kernel, as sm_70 and later have it: 16 bytes an
 // instruction. Calls are not followed.
 void sass_read(const unsigned char *text, size_t len, struct sass_facts *out);
 
-// The waits for global loads of a warp that executes `loads` of them: unrolled
-// loops share the loads evenly, and one that is unrolled wider than its share is
-// left out for narrower code that waits once. -1 when the code has no such loads.
-double sass_waits(const struct sass_facts *f, double loads);
+// What a warp executes that makes `loads` loads, `stores` stores and `shared`
+// accesses of shared memory. Loops that have such accesses share them evenly; a
+// loop of one load beside an unrolled one is what that leaves over. Returns false
+// where the code cannot be told from it: loops without any access, or others
+// than were counted.
+bool sass_execute(const struct sass_facts *f, double loads, double stores, double shared,
+                  struct sass_part *out);
 
 #endif
