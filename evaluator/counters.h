@@ -85,6 +85,7 @@ struct kr_counters {
   double longest_warp;  // instructions of the longest warp over those of the mean warp
   unsigned static_shared_bytes, dynamic_shared_bytes;
   bool sampled;
+  bool from_machine_code; // instructions are counted as ptxas made them, not as bitcode has them
 };
 
 #endif

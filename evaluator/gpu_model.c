@@ -142,6 +142,7 @@ struct constants {
   // Issue slots that one counted instruction takes after ptxas.
   double issue_alu;     // arithmetic of floats, conversions; fitted
   double issue_int;     // addresses and counters fold into what uses them; fitted
+  double int_pipe;      // of integer instructions in machine code, the share of the slower pipe; fitted
   double issue_control; // fitted: unrolled loops lose most of theirs
   double issue_div;     // integer division: about 20 instructions (fitted)
   double issue_sfu;     // with the scaling and range tests around it; fitted
@@ -163,31 +164,32 @@ struct constants {
 };
 
 static const struct constants fitted = {
-    .launch_us = 1.0,
-    .throughput_norm = 6,
-    .latency_norm = 2,
-    .issue_alu = 1.0,
-    .issue_int = 0.6,
-    .issue_control = 0.2,
+    .launch_us = 1.48,
+    .throughput_norm = 5,
+    .latency_norm = 2.15,
+    .issue_alu = 1.3,
+    .issue_int = 0.53,
+    .int_pipe = 0.41,
+    .issue_control = 0.22,
     .issue_div = 20,
-    .issue_sfu = 6,
+    .issue_sfu = 7,
     .dram = 780,
-    .l2 = 270,
-    .l1 = 38,
-    .shared = 30,
-    .shuffle = 25,
-    .barrier = 20,
-    .barrier_warp = 1,
-    .inst = 3,
-    .wait = 20,
-    .start = 550,
-    .block = 150,
-    .store_line = 2.6,
-    .scatter = 2.3,
+    .l2 = 540,
+    .l1 = 40,
+    .shared = 23,
+    .shuffle = 27,
+    .barrier = 24,
+    .barrier_warp = 1.5,
+    .inst = 2.9,
+    .wait = 11,
+    .start = 430,
+    .block = 144,
+    .store_line = 2.5,
+    .scatter = 2.4,
     .l2_share = 0.6,
-    .atomic = 1.6,
-    .atomic_same = 3,
-    .shared_atomic = 2,
+    .atomic = 1.7,
+    .atomic_same = 3.2,
+    .shared_atomic = 2.3,
 };
 
 // How far a modelled ratio of two variants of one kernel was seen to be off: lo
@@ -294,7 +296,22 @@ static double isolation(const struct kr_traffic *t, double dram_bytes)
   return alone * clamped(2 - times, 0, 1);
 }
 
+// Sectors of loads that miss L1. They were counted with an L1 that forgets everything
+// between two blocks; what every block reads anew is in it already.
+static double misses_of(const struct kr_counters *c)
+{
+  enum { ROOM = 64 << 10 };
+  const struct kr_traffic *l = &c->loads;
+  double one = l->window[0], two = l->window[1];
+  if (c->blocks < 2 || !(one > 0) || one > ROOM)
+    return l->l1_miss_sectors;
+  double same = clamped(2 - two / one, 0, 1); // of what a block reads, read by the one before it
+  double stays = clamped(10 * same - 9, 0, 1);
+  return fmax(l->l1_miss_sectors * (1 - stays), fmin(l->l1_miss_sectors, l->footprint / 32));
+}
+
 struct memory {
+  double l1_misses; // sectors
   double l2_sectors;
   double dram_bytes;
   double load_dram_share; // of loads' sectors that miss L1, those that come from DRAM
@@ -305,10 +322,11 @@ static void memory_of(const struct constants *k, const struct kr_gpu *gpu,
 {
   const struct kr_traffic *l = &c->loads, *s = &c->stores, *a = &c->atomics;
   double blocks = (double)c->blocks, together = blocks_in_l2(k, gpu, c);
-  double read = through_dram(l, blocks, together, l->l1_miss_sectors * 32);
+  m->l1_misses = misses_of(c);
+  double read = through_dram(l, blocks, together, m->l1_misses * 32);
   double written = through_dram(s, blocks, together, s->sectors * 32);
   double changed = through_dram(a, blocks, together, a->sectors * 32);
-  m->load_dram_share = l->l1_miss_sectors > 0 ? clamped(read / (l->l1_miss_sectors * 32), 0, 1) : 0;
+  m->load_dram_share = m->l1_misses > 0 ? clamped(read / (m->l1_misses * 32), 0, 1) : 0;
   // Parts of sectors that leave L2 before the rest is written are filled from DRAM.
   double unfilled = written > 0 ? clamped(1 - s->bytes / written, 0, 1) : 0;
   double read_pieces = 1 + (k->scatter - 1) * isolation(l, read);
@@ -316,7 +334,7 @@ static void memory_of(const struct constants *k, const struct kr_gpu *gpu,
   double changed_pieces = 1 + (k->scatter - 1) * isolation(a, changed);
   m->dram_bytes = read * read_pieces + written * (1 + unfilled) * written_pieces +
                   2 * changed * changed_pieces;
-  m->l2_sectors = l->l1_miss_sectors + fmax(s->bytes / 32, k->store_line * s->wavefronts) +
+  m->l2_sectors = m->l1_misses + fmax(s->bytes / 32, k->store_line * s->wavefronts) +
                   k->atomic * a->sectors;
 }
 
@@ -340,7 +358,7 @@ static double warp_cycles(const struct constants *k, const struct kr_counters *c
 {
   const struct kr_traffic *l = &c->loads;
   double warps = fmax(c->warps, 1);
-  double miss = l->sectors > 0 ? clamped(l->l1_miss_sectors / l->sectors, 0, 1) : 1;
+  double miss = l->sectors > 0 ? clamped(m->l1_misses / l->sectors, 0, 1) : 1;
   double load = k->l1 * (1 - miss) +
                 miss * (k->l2 * (1 - m->load_dram_share) + k->dram * m->load_dram_share);
   // A request of many lines is served line after line.
@@ -382,20 +400,22 @@ static void model(const struct constants *k, const struct kr_gpu *gpu, const str
   double busiest = ceil(blocks / gpu->sms) / blocks; // its share of the launch
   double cycle_us = 1e6 / gpu->clock_hz, share = busiest * cycle_us;
   const double *n = c->inst;
-  double alu = n[KR_INST_FP32] + n[KR_INST_FP64] + n[KR_INST_FP16] +
-               n[KR_INST_CONVERT] + n[KR_INST_OTHER];
+  double alu = n[KR_INST_FP32] + n[KR_INST_FP64] + n[KR_INST_FP16] + n[KR_INST_CONVERT] +
+               n[KR_INST_OTHER];
   double memory = n[KR_INST_GLOBAL] + n[KR_INST_SHARED] + n[KR_INST_LOCAL] +
                   n[KR_INST_ATOMIC_GLOBAL] + n[KR_INST_ATOMIC_SHARED] + n[KR_INST_SHUFFLE] +
                   n[KR_INST_BARRIER];
-  double slots = alu * k->issue_alu + n[KR_INST_INT] * k->issue_int + n[KR_INST_INT_DIV] * k->issue_div +
-                 n[KR_INST_SFU] * k->issue_sfu + n[KR_INST_CONTROL] * k->issue_control + memory;
+  double integer = n[KR_INST_INT] * k->issue_int + n[KR_INST_INT_DIV] * k->issue_div;
+  double slots = alu * k->issue_alu + integer + n[KR_INST_SFU] * k->issue_sfu +
+                 n[KR_INST_CONTROL] * k->issue_control + memory;
+  if (c->from_machine_code) {
+    slots = alu + n[KR_INST_INT] + n[KR_INST_SFU] + n[KR_INST_CONTROL] + memory;
+    integer = n[KR_INST_INT] * k->int_pipe;
+  }
   t[KR_TERM_ISSUE] = slots / 4 * share;
   t[KR_TERM_FP32] = (n[KR_INST_FP32] * 32 / gpu->fp32 + n[KR_INST_FP16] * 32 / gpu->fp16) * share;
   t[KR_TERM_FP64] = n[KR_INST_FP64] * 32 / gpu->fp64 * share;
-  t[KR_TERM_INT] = fmax((n[KR_INST_INT] * k->issue_int + n[KR_INST_INT_DIV] * k->issue_div) * 32 /
-                            gpu->integer,
-                        n[KR_INST_CONVERT] * 32 / gpu->convert) *
-                   share;
+  t[KR_TERM_INT] = fmax(integer * 32 / gpu->integer, n[KR_INST_CONVERT] * 32 / gpu->convert) * share;
   t[KR_TERM_SFU] = n[KR_INST_SFU] * 32 / gpu->sfu * share;
   t[KR_TERM_L1] = (c->loads.wavefronts + c->stores.wavefronts + c->atomics.wavefronts) * share;
   t[KR_TERM_SHARED] = (c->shared_wavefronts + n[KR_INST_SHUFFLE] +

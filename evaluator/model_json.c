@@ -43,7 +43,7 @@ static const struct field traffic_fields[] = {
 };
 
 static const char counters_keys[] =
-    "grid block blocks blocks_counted sampled inst loads stores atomics static_shared_bytes "
+    "grid block blocks blocks_counted sampled from_machine_code inst loads stores atomics static_shared_bytes "
     "dynamic_shared_bytes warps lane_inst divergent_branches shared_wavefronts shared_ideal "
     "shared_atomic_passes atomic_passes hottest_atomic local_bytes barriers chain_global "
     "chain_shared chain_inst chain_cycles chain_waits loads_in_flight longest_warp shared_wavefronts_per_request";
@@ -159,6 +159,7 @@ void counters_put(struct json_writer *w, const struct kr_counters *c)
   json_number(w, "blocks", (double)c->blocks);
   json_number(w, "blocks_counted", (double)c->blocks_counted);
   json_bool(w, "sampled", c->sampled);
+  json_bool(w, "from_machine_code", c->from_machine_code);
   json_key(w, "inst");
   json_open(w, '{');
   for (int i = 0; i < KR_N_INST; i++)
@@ -186,6 +187,7 @@ void counters_read(struct json_reader *r, const cJSON *obj, struct kr_counters *
   c->blocks = json_get_size(r, obj, "blocks", 0, most);
   c->blocks_counted = json_get_size(r, obj, "blocks_counted", 0, most);
   c->sampled = json_get_bool(r, obj, "sampled", false);
+  c->from_machine_code = json_get_bool(r, obj, "from_machine_code", false);
   const cJSON *inst = r->failed ? NULL : cJSON_GetObjectItemCaseSensitive(obj, "inst");
   for (const cJSON *item = inst ? inst->child : NULL; item; item = item->next) {
     int kind = 0;

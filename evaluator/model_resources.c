@@ -1,5 +1,6 @@
 #include "model_internal.h"
 
+#include <math.h>
 #include <string.h>
 
 #include "base/log.h"
@@ -18,6 +19,9 @@ static void forget(struct model_code *code)
 }
 
 #ifdef KR_HAVE_CUDA
+
+// What an integer division by what is not known beforehand becomes.
+enum { INT_DIV_INSTRUCTIONS = 18 };
 
 void model_compiler_open(struct model_state *m, const char *cuda_path)
 {
@@ -60,27 +64,41 @@ void model_refine(const struct model_code *code, size_t kernel, struct kr_counte
     c->chain_global = x.batches;
     c->loads_in_flight = loads / x.batches;
   }
-  if (!all)
+  // Machine code is shorter than bitcode, but not by so much: a loop whose accesses
+  // stand under a condition is gone through more often than they are made.
+  if (x.instructions < 0.3 * c->chain_inst || x.instructions > 4 * c->chain_inst + 50)
+    all = false;
+  if (!all) {
+    // How far instructions are apart is known even where their number is not.
+    double times = x.instructions > 0 ? c->chain_inst / x.instructions : 0;
+    c->chain_cycles = x.stalls * times;
+    c->chain_waits = x.waits * times;
     return;
-  // The share of the classes stays as it was counted; divergence does too.
+  }
+  // The share of the classes stays as it was counted.
   static const enum kr_inst_class scaled[] = {KR_INST_FP32, KR_INST_FP16, KR_INST_INT,
-                                              KR_INST_INT_DIV, KR_INST_SFU, KR_INST_CONVERT,
-                                              KR_INST_CONTROL, KR_INST_OTHER};
+                                              KR_INST_CONVERT, KR_INST_CONTROL, KR_INST_OTHER};
   double counted = 0, sum = 0;
   for (int i = 0; i < KR_N_INST; i++)
     sum += c->inst[i];
+  c->inst[KR_INST_INT] += INT_DIV_INSTRUCTIONS * c->inst[KR_INST_INT_DIV];
+  c->inst[KR_INST_INT_DIV] = 0;
+  c->inst[KR_INST_SFU] = x.special * c->warps;
   for (size_t i = 0; i < sizeof scaled / sizeof *scaled; i++)
     counted += c->inst[scaled[i]];
-  double rest = sum - counted, made = x.instructions * c->warps - rest;
-  if (!(counted > 0) || !(made > 0.1 * counted))
-    return;
-  double by = made / counted;
-  for (size_t i = 0; i < sizeof scaled / sizeof *scaled; i++)
-    c->inst[scaled[i]] *= by;
-  c->lane_inst *= (made + rest) / sum;
+  double others = -counted;
+  for (int i = 0; i < KR_N_INST; i++)
+    others += c->inst[i];
+  double made = x.instructions * c->warps - others, all_made = 0;
+  for (size_t i = 0; i < sizeof scaled / sizeof *scaled && counted > 0; i++)
+    c->inst[scaled[i]] *= fmax(made, 0) / counted;
+  for (int i = 0; i < KR_N_INST; i++)
+    all_made += c->inst[i];
+  c->lane_inst *= sum > 0 ? all_made / sum : 1;
   c->chain_inst = x.instructions;
   c->chain_cycles = x.stalls;
   c->chain_waits = x.waits;
+  c->from_machine_code = true;
 }
 
 #else

@@ -100,65 +100,81 @@ static void step(struct scan *s, struct word w, struct sass_part *p)
   s->busy |= barrier;
 }
 
-static void read_loop(const unsigned char *text, struct span s, struct sass_part *out)
+static bool holds(struct span a, struct span b)
+{
+  return a.first <= b.first && b.last <= a.last && (a.first != b.first || a.last != b.last);
+}
+
+// Steps through `s` but for the loops in it.
+static void read_loop(const unsigned char *text, struct span s, const struct span *loops, size_t n,
+                      struct sass_part *out)
 {
   struct scan scan = {0, 0};
   // Twice, because what is loaded at the end is waited for at the start.
   for (int pass = 0; pass < 2; pass++) {
     memset(out, 0, sizeof *out);
-    for (size_t i = s.first; i <= s.last; i++)
-      step(&scan, word_at(text, i), out);
+    for (size_t i = s.first; i <= s.last; i++) {
+      for (size_t k = 0; k < n; k++) {
+        if (i == loops[k].first && holds(s, loops[k]))
+          i = loops[k].last + 1;
+      }
+      if (i <= s.last)
+        step(&scan, word_at(text, i), out);
+    }
   }
 }
 
 void sass_read(const unsigned char *text, size_t len, struct sass_facts *out)
 {
-  struct span loops[MAX_FOUND], inner[SASS_MAX_LOOPS];
+  struct span loops[SASS_MAX_LOOPS];
   size_t n = len / INSTRUCTION, n_loops = 0, end = n;
   memset(out, 0, sizeof *out);
-  for (size_t i = 0; i < n && n_loops < MAX_FOUND; i++) {
+  if (!n)
+    return;
+  for (size_t i = 0; i < n; i++) {
     struct word w = word_at(text, i);
     // Behind the kernel's code stand functions that it calls when a fast path
     // does not do, and a branch to itself.
     if (operation(w) == OP_RET && is_always(w) && end == n)
       end = i;
-    if (operation(w) != OP_BRA)
+    int64_t to = operation(w) == OP_BRA ? branch_target(w, i) : -1;
+    if (to < 0 || to >= (int64_t)i)
       continue;
-    int64_t to = branch_target(w, i);
-    if (to >= 0 && to < (int64_t)i)
+    size_t same = 0;
+    while (same < n_loops && loops[same].first != (size_t)to)
+      same++;
+    if (same < n_loops) // two ways back to one place are one loop
+      loops[same].last = i;
+    else if (n_loops < SASS_MAX_LOOPS)
       loops[n_loops++] = (struct span){(size_t)to, i};
   }
+  // In the order of their places; what holds another stands before it.
+  for (size_t a = 1; a < n_loops; a++) {
+    struct span s = loops[a];
+    size_t k = a;
+    for (; k && loops[k - 1].first > s.first; k--)
+      loops[k] = loops[k - 1];
+    loops[k] = s;
+  }
+  out->n_loops = n_loops;
   for (size_t a = 0; a < n_loops; a++) {
-    bool innermost = true;
     for (size_t b = 0; b < n_loops; b++)
-      innermost &= b == a || loops[b].first < loops[a].first || loops[b].last > loops[a].last ||
-                   (loops[b].first == loops[a].first && loops[b].last == loops[a].last);
-    out->nested |= !innermost;
-    if (innermost && out->n_loops < SASS_MAX_LOOPS) {
-      inner[out->n_loops] = loops[a];
-      read_loop(text, loops[a], &out->loops[out->n_loops++]);
-    }
+      out->around[a] |= holds(loops[a], loops[b]);
+    read_loop(text, loops[a], loops, n_loops, &out->loops[a]);
+  }
+  // What follows an exit behind the last loop is not the usual way.
+  for (size_t i = n_loops ? loops[n_loops - 1].last : 0; i < end; i++) {
+    struct word w = word_at(text, i);
+    if (operation(w) == OP_EXIT && is_always(w))
+      end = i + 1;
   }
   struct scan scan = {0, 0};
   for (size_t i = 0; i < end; i++) {
-    struct word w = word_at(text, i);
-    bool in_loop = false;
-    for (size_t k = 0; k < out->n_loops && !in_loop; k++) {
-      in_loop = i >= inner[k].first && i <= inner[k].last;
-      if (in_loop)
-        i = inner[k].last;
-    }
-    if (in_loop)
-      continue;
-    step(&scan, w, &out->outside);
-    if (operation(w) == OP_EXIT && is_always(w)) {
-      // What follows the last loop's exit is not the usual way.
-      bool more = false;
-      for (size_t k = 0; k < out->n_loops; k++)
-        more |= inner[k].first > i;
-      if (!more)
-        break;
-    }
+    for (size_t k = 0; k < n_loops; k++)
+      if (i == loops[k].first)
+        i = loops[k].last + 1;
+    if (i < end)
+      step(&scan, word_at(text, i), &out->outside);
   }
   out->outside.batches += scan.loading != 0;
 }
@@ -175,10 +191,17 @@ static void add(struct sass_part *to, const struct sass_part *p, double times)
   to->special += times * p->special;
 }
 
+static bool is_multiple(double many, double few)
+{
+  return many > few && many / few == (double)(int)(many / few);
+}
+
 static bool is_left_over(const struct sass_facts *f, size_t i)
 {
   const struct sass_part *l = &f->loops[i];
-  return l->loads == 1 && ((i + 1 < f->n_loops && l[1].loads > 1) || (i > 0 && l[-1].loads > 1));
+  return l->loads > 0 && !f->around[i] &&
+         ((i + 1 < f->n_loops && is_multiple(l[1].loads, l->loads)) ||
+          (i > 0 && is_multiple(l[-1].loads, l->loads)));
 }
 
 // A loop with accesses of one kind gets its share of those that were counted.
@@ -203,12 +226,16 @@ bool sass_execute(const struct sass_facts *f, double loads, double stores, doubl
                   struct sass_part *out)
 {
   size_t n_loads = 0, n_shared = 0, n_bare = 0;
+  struct sass_part bare = {0};
   memset(out, 0, sizeof *out);
   for (size_t i = 0; i < f->n_loops; i++) {
     const struct sass_part *l = &f->loops[i];
     n_loads += l->loads > 0 && !is_left_over(f, i);
     n_shared += !(l->loads > 0) && l->shared > 0;
-    n_bare += !(l->loads > 0) && !(l->shared > 0) && !(l->stores > 0);
+    if (!(l->loads > 0) && !(l->shared > 0) && !(l->stores > 0) && !f->around[i]) {
+      n_bare++;
+      add(&bare, l, 1);
+    }
   }
   add(out, &f->outside, 1);
   // What the code outside of loops does not do, loops do.
@@ -228,6 +255,14 @@ bool sass_execute(const struct sass_facts *f, double loads, double stores, doubl
     add_loops(f, left, n_shared, false, out);
   bool loads_fit = out->loads >= 0.8 * loads && out->loads <= 1.25 * loads;
   bool stores_fit = out->stores >= 0.7 * stores - 1;
-  bool shared_fit = out->shared >= 0.7 * shared - 2 && out->shared <= 1.5 * shared + 2;
-  return !n_bare && loads_fit && stores_fit && shared_fit;
+  // What stands under a condition is a small part of the whole, or is not told apart.
+  bool shared_fit = out->shared >= 0.7 * shared - 2 &&
+                    (out->shared <= 1.5 * shared + 2 ||
+                     out->shared - shared <= 0.1 * out->instructions);
+  if (!n_bare && loads_fit && stores_fit && shared_fit)
+    return true;
+  out->instructions = bare.instructions;
+  out->stalls = bare.stalls;
+  out->waits = bare.waits;
+  return false;
 }

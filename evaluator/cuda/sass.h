@@ -24,9 +24,10 @@ struct sass_part {
 
 struct sass_facts {
   struct sass_part outside; // of all loops below, up to the end of the kernel
-  struct sass_part loops[SASS_MAX_LOOPS]; // that hold no other, in the order of their places
+  // A turn of each loop without the loops in it, in the order of their places.
+  struct sass_part loops[SASS_MAX_LOOPS];
+  bool around[SASS_MAX_LOOPS]; // it holds others
   size_t n_loops;
-  bool nested; // there are loops around those
 };
 
 // Reads the code of one kernel, as sm_70 and later have it: 16 bytes an
@@ -35,9 +36,10 @@ void sass_read(const unsigned char *text, size_t len, struct sass_facts *out);
 
 // What a warp executes that makes `loads` loads, `stores` stores and `shared`
 // accesses of shared memory. Loops that have such accesses share them evenly; a
-// loop of one load beside an unrolled one is what that leaves over. Returns false
-// where the code cannot be told from it: loops without any access, or others
-// than were counted.
+// loop beside one with several times its loads is what unrolling left over.
+// Returns false where the code cannot be told from it: loops without any access,
+// or others than were counted. Instructions, stalls and waits are then those of one
+// turn of the loops that nothing is known of, or 0.
 bool sass_execute(const struct sass_facts *f, double loads, double stores, double shared,
                   struct sass_part *out);
 

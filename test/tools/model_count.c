@@ -1,7 +1,8 @@
-// model_count GPU CUDA_PATH|none CONTRACT.json [VARIANT.cu]...: what a contract's
+// model_count [--counters=FILE] GPU CUDA_PATH|none CONTRACT.json [VARIANT.cu]...: what a contract's
 // original and variants (a file each, as a reply's code block) do in the first
 // case, without judging them: a JSON object a line with variant, registers,
-// modelled_us, bound and counters.
+// modelled_us, bound and counters. With a FILE of earlier lines its counters are taken
+// instead of new ones.
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -10,11 +11,33 @@
 #include "evaluator/base/mem.h"
 #include "evaluator/base/source.h"
 #include "evaluator/model_internal.h"
+#include "evaluator/scope.h"
 #include "evaluator/wire.h"
 
 static struct kr_device *dev;
 static const struct kr_backend *backend;
 static struct model_state state;
+static struct kr_source earlier;
+
+// The counters of a variant in the lines of an earlier run.
+static int take_earlier(const char *name, struct kr_counters *out, struct kr_err *err)
+{
+  for (const char *p = earlier.data; p && *p; p = strchr(p, '\n'), p += p != NULL) {
+    struct json_reader r = {err, false};
+    cJSON *root = json_parse(p, strcspn(p, "\n"), err);
+    char *variant = root ? json_get_string(&r, root, "variant", false) : NULL;
+    bool same = variant && !strcmp(variant, name);
+    if (same)
+      counters_read(&r, cJSON_GetObjectItemCaseSensitive(root, "counters"), out);
+    free(variant);
+    cJSON_Delete(root);
+    if (!root || r.failed)
+      return -1;
+    if (same)
+      return 0;
+  }
+  return kr_err_set(err, "no earlier counters");
+}
 
 static int count(const struct kr_contract *c, const char *name, const char *text,
                  const struct kr_geometry *geometry, const struct kr_instance *in,
@@ -32,6 +55,11 @@ static int count(const struct kr_contract *c, const char *name, const char *text
   int rc = -1;
   if (kr_instance_launch(in, geometry, facts, &o.launch, &err))
     goto out;
+  if (earlier.data) {
+    if (take_earlier(name, &model.counters, &err))
+      goto out;
+    goto counted;
+  }
   int compiled = backend->compile(dev, c, text, strlen(text), &m, &log, &err);
   if (compiled) {
     if (compiled > 0)
@@ -45,6 +73,7 @@ static int count(const struct kr_contract *c, const char *name, const char *text
     kr_err_set(&err, "%s", r.text);
     goto out;
   }
+counted:
   model_code(&state, c, text, strlen(text), &code);
   model_refine(&code, 0, &model.counters);
   kr_gpu_model(state.gpu, &model.counters, &code.resources[0], &model.modelled);
@@ -80,6 +109,14 @@ int main(int argc, char **argv)
   struct kr_instance in;
   struct kr_dataset *data;
   backend = kr_backend_find("cpu");
+  if (argc > 1 && !strncmp(argv[1], "--counters=", 11)) {
+    if (kr_source_read(&earlier, argv[1] + 11, &err)) {
+      fprintf(stderr, "%s\n", err.text);
+      return 1;
+    }
+    argv++;
+    argc--;
+  }
   state.gpu = argc > 3 ? kr_gpu_find(argv[1]) : NULL;
   if (!state.gpu || !backend || !backend->count) {
     fprintf(stderr, "model_count GPU CUDA_PATH|none CONTRACT [VARIANT]...\n");
@@ -97,8 +134,10 @@ int main(int argc, char **argv)
   facts.sms = state.gpu->sms;
   facts.shared_optin_bytes = (size_t)state.gpu->shared_block_bytes;
   struct kr_override sms = {"sms", kr_value_int(state.gpu->sms)};
-  if (kr_instance_make(&in, &c, 0, 1, KR_DIST_NORMAL, &sms, 1, &err) ||
-      backend->load(dev, &in, &data, &err)) {
+  data = NULL;
+  if (earlier.data ? instance_plan(&in, &c, 0, &sms, 1, &err)
+                   : kr_instance_make(&in, &c, 0, 1, KR_DIST_NORMAL, &sms, 1, &err) ||
+                         backend->load(dev, &in, &data, &err)) {
     fprintf(stderr, "%s\n", err.text);
     return 1;
   }
@@ -128,11 +167,14 @@ int main(int argc, char **argv)
     variant_release(&variant);
     kr_source_release(&v);
   }
-  backend->dataset_free(dev, data);
+  if (data)
+    backend->dataset_free(dev, data);
   kr_instance_release(&in);
   backend->close(dev);
   model_compiler_close(&state);
   kr_contract_release(&c);
   kr_source_release(&src);
+  if (earlier.data)
+    kr_source_release(&earlier);
   return bad ? 1 : 0;
 }

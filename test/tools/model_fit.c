@@ -21,7 +21,7 @@ static const struct {
   size_t offset;
 } names[] = {
     CONSTANT(launch_us), CONSTANT(throughput_norm), CONSTANT(latency_norm), CONSTANT(issue_alu),
-    CONSTANT(issue_int), CONSTANT(issue_control), CONSTANT(issue_div), CONSTANT(issue_sfu),
+    CONSTANT(issue_int), CONSTANT(int_pipe), CONSTANT(issue_control), CONSTANT(issue_div), CONSTANT(issue_sfu),
     CONSTANT(dram), CONSTANT(l2), CONSTANT(l1), CONSTANT(shared), CONSTANT(shuffle),
     CONSTANT(barrier), CONSTANT(barrier_warp), CONSTANT(inst), CONSTANT(wait), CONSTANT(start), CONSTANT(block),
     CONSTANT(store_line), CONSTANT(scatter), CONSTANT(l2_share), CONSTANT(atomic),
