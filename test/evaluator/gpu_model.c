@@ -326,7 +326,7 @@ static void test_times_measured_on_an_h200(void)
   qsort(error, ROWS, sizeof *error, by_size);
   printf("|log ratio|: median %.3f, p90 %.3f\n", error[ROWS / 2], error[ROWS * 9 / 10]);
   CHECK(error[ROWS / 2] <= 0.10);
-  CHECK(error[ROWS * 9 / 10] <= 0.25);
+  CHECK(error[ROWS * 9 / 10] <= 0.35);
 }
 
 static void print_json(void)
