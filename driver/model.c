@@ -15,51 +15,72 @@ struct model {
   bool remote;
 };
 
+// What stands before the colon. A name goes into provenance, so it must be text.
+enum model_id { ID_OPENAI, ID_ANTHROPIC, ID_EXEC, ID_MAILBOX, ID_REPLAY, N_IDS };
+static const struct model_row {
+  const char *kind, *argument;
+  const struct model_kind *table;
+  bool remote, named;
+} rows[N_IDS] = {
+    [ID_OPENAI] = {"openai", "NAME", &model_openai, true, true},
+    [ID_ANTHROPIC] = {"anthropic", "NAME", &model_anthropic, true, true},
+    [ID_EXEC] = {"exec", "CMD", &model_exec, true, false},
+    [ID_MAILBOX] = {"mailbox", "DIR", &model_mailbox, false, false},
+    [ID_REPLAY] = {"replay", "FILE", &model_replay, false, false},
+};
+
+static int model_open_kind(struct model *m, enum model_id id, const char *what,
+                           const struct model_options *options, struct kr_err *err)
+{
+  const struct model_row *row = &rows[id];
+  if (!*what)
+    return row->named ? kr_err_set(err, "--model=%s: names no model: %s:NAME", row->kind, row->kind)
+                      : kr_err_set(err, "--model=%s: needs a %s: %s:%s", row->kind,
+                                   id == ID_EXEC      ? "command"
+                                   : id == ID_MAILBOX ? "folder"
+                                                      : "file",
+                                   row->kind, row->argument);
+  if (row->named && utf8_check(what, strlen(what)) != strlen(what))
+    return kr_err_set(err, "the name of the model is not UTF-8");
+  m->kind = row->table;
+  m->name = kr_xstrdup(row->named ? what : row->kind);
+  m->remote = row->remote;
+  switch (id) {
+  case ID_OPENAI:
+    return model_openai_open(what, options, &m->self, &m->where, err);
+  case ID_ANTHROPIC:
+    return model_anthropic_open(what, options, &m->self, &m->where, err);
+  case ID_EXEC:
+    return model_exec_open(what, options, &m->self, &m->where, err);
+  case ID_MAILBOX:
+    return model_mailbox_open(what, &m->self, &m->where, err);
+  default:
+    return model_replay_open(what, &m->self, &m->where, err);
+  }
+}
+
 int model_open(const char *spec, const struct model_options *options, struct model **out,
                struct kr_err *err)
 {
-  static const char *const later[] = {"anthropic", "exec", "mailbox"};
-  *out = NULL;
-  for (size_t i = 0; i < sizeof later / sizeof *later; i++) {
-    size_t n = strlen(later[i]);
-    if (!strncmp(spec, later[i], n) && (!spec[n] || spec[n] == ':'))
-      return kr_err_set(err, "--model=%s is not there yet; use builtin, openai:NAME or replay:FILE",
-                        later[i]);
-  }
   struct model *m = kr_xcalloc(1, sizeof *m);
   int rc = -1;
+  size_t n = strcspn(spec, ":");
+  enum model_id id = 0;
+  while (id < N_IDS && (!spec[n] || strlen(rows[id].kind) != n || strncmp(spec, rows[id].kind, n)))
+    id++;
   if (!strcmp(spec, "builtin")) {
     m->kind = &model_builtin;
     m->name = kr_xstrdup("builtin");
     rc = model_builtin_open(&m->self, &m->where, err);
-  } else if (!strncmp(spec, "replay:", 7)) {
-    if (!spec[7]) {
-      kr_err_set(err, "--model=replay: needs a file: replay:FILE");
-      goto out;
-    }
-    m->kind = &model_replay;
-    m->name = kr_xstrdup("replay");
-    rc = model_replay_open(spec + 7, &m->self, &m->where, err);
-  } else if (strncmp(spec, "openai:", 7)) {
-    // Guessing would send a kernel to whoever answers for a misspelt name.
-    kr_err_set(err, "--model is builtin, openai:NAME or replay:FILE, not `%s`", spec);
-    goto out;
+  } else if (id == ID_MAILBOX) {
+    kr_err_set(err, "--model=mailbox is not there yet"); // MAILBOX
+  } else if (id < N_IDS) {
+    rc = model_open_kind(m, id, spec + n + 1, options, err);
   } else {
-    const char *name = spec + 7;
-    if (!*name) {
-      kr_err_set(err, "--model=%s names no model: openai:NAME", spec);
-      goto out;
-    }
-    if (utf8_check(name, strlen(name)) != strlen(name)) {
-      kr_err_set(err, "the name of the model is not UTF-8");
-      goto out;
-    }
-    m->kind = &model_openai;
-    m->name = kr_xstrdup(name);
-    m->remote = true;
-    rc = model_openai_open(name, options, &m->self, &m->where, err);
+    // Guessing would send a kernel to whoever answers for a misspelt name.
+    kr_err_set(err, "--model is builtin, openai:NAME, anthropic:NAME, exec:CMD, mailbox:DIR or "
+                    "replay:FILE, not `%s`", spec);
   }
-out:
   redact_err(rc ? err : NULL);
   if (rc) {
     model_close(m);

@@ -14,18 +14,21 @@
 //
 //   builtin       the rules of rewriter/rules/ (model_builtin.c); needs nothing
 //   openai:NAME   chat completions of any compatible server (model_openai.c)
+//   anthropic:NAME  Anthropic's messages API (model_anthropic.c)
+//   exec:CMD      a program: prompt in, reply out (model_exec.c)
+//   mailbox:DIR   prompts and replies as files, for a later run (model_mailbox.c)
 //   replay:FILE   replies written down beforehand (model_replay.c)
 //
-// The kind must be named; the others are refused by name. Guessing would send a
-// kernel to whoever answers for a misspelt kind.
+// The kind must be named. Guessing would send a kernel to whoever answers for a
+// misspelt kind.
 
 struct kr_contract;
 struct kr_verdict;
 struct variant;
 
 struct model_options {
-  const char *base_url;     // --base-url; NULL: OPENAI_BASE_URL, else OpenAI's own
-  const char *api_key_file; // --api-key-file; NULL: OPENAI_API_KEY, else no key
+  const char *base_url;     // --base-url; NULL: OPENAI_BASE_URL or ANTHROPIC_BASE_URL, else their own
+  const char *api_key_file; // --api-key-file; NULL: OPENAI_API_KEY or ANTHROPIC_API_KEY, else no key
   unsigned max_tokens;      // of one reply; 0: the server's
   double temperature;       // < 0: the server's
   bool has_seed;
@@ -63,6 +66,7 @@ enum model_failure {
   MODEL_UNREACHABLE, // no connection, or broken, silent, overloaded to the last try
   MODEL_NONSENSE,    // an answer that cannot be understood
   MODEL_INTERRUPTED,
+  MODEL_WAITING,     // asked, and the reply will be there for a later run
   MODEL_EXHAUSTED    // it has nothing left to propose; no fault of anyone's
 };
 
@@ -101,7 +105,7 @@ int model_complete(struct model *m, const struct model_request *req, struct mode
 const char *model_where(const struct model *m);
 // For provenance: "kevin-32b", "replay".
 const char *model_name(const struct model *m);
-// Does asking it use a network?
+// Does asking it use a network? A program may, and is taken to.
 bool model_is_remote(const struct model *m);
 // Does it read model_request.prompt? The built-in model works from data alone.
 bool model_reads_prompts(const struct model *m);
@@ -110,8 +114,14 @@ void model_close(struct model *m);
 // The kinds, opened through model_open(). `where` and `name` are handed over.
 int model_openai_open(const char *name, const struct model_options *options, void **self,
                       char **where, struct kr_err *err);
+int model_anthropic_open(const char *name, const struct model_options *options, void **self,
+                         char **where, struct kr_err *err);
+int model_exec_open(const char *command, const struct model_options *options, void **self,
+                    char **where, struct kr_err *err);
+int model_mailbox_open(const char *dir, void **self, char **where, struct kr_err *err);
 int model_replay_open(const char *path, void **self, char **where, struct kr_err *err);
 int model_builtin_open(void **self, char **where, struct kr_err *err);
-extern const struct model_kind model_openai, model_replay, model_builtin;
+extern const struct model_kind model_openai, model_anthropic, model_exec, model_mailbox,
+    model_replay, model_builtin;
 
 #endif

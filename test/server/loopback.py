@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""An OpenAI-compatible server on 127.0.0.1 for tests: real HTTP and SSE.
+"""A model's server on 127.0.0.1 for tests, OpenAI-compatible (/chat/completions)
+and with Anthropic's messages API (/messages): real HTTP and SSE.
 
   loopback.py --script replies.json --port-file PORT [--record DIR]
               [--key KEY] [--limit SECONDS] [-- COMMAND...]
@@ -103,8 +104,53 @@ class Handler(BaseHTTPRequestHandler):
         self.close_connection = True
         self.connection.close()
 
+    def key(self):
+        """What came as the key, in whichever header it belongs."""
+        if self.path.endswith("/messages"):
+            return self.headers.get("x-api-key", "")
+        return self.headers.get("Authorization", "").removeprefix("Bearer ")
+
+    def stream_messages(self, item, text):
+        stop = item.get("finish", "end_turn")
+        if item.get("plain"):
+            self.plain(200, json.dumps({
+                "type": "message", "role": "assistant", "stop_reason": stop,
+                "content": [{"type": "thinking", "thinking": "Hm."}, {"type": "text", "text": text}],
+                "usage": {"input_tokens": 100, "output_tokens": 20}}).encode())
+            return
+        events = [{"type": "message_start", "message": {
+            "type": "message", "role": "assistant", "content": [],
+            "usage": {"input_tokens": 90, "cache_read_input_tokens": 10, "output_tokens": 1}}}]
+        index = 0
+        if "reasoning" in item:
+            events += [
+                {"type": "content_block_start", "index": 0,
+                 "content_block": {"type": "thinking", "thinking": ""}},
+                {"type": "content_block_delta", "index": 0,
+                 "delta": {"type": "thinking_delta", "thinking": item["reasoning"]}},
+                {"type": "content_block_stop", "index": 0}]
+            index = 1
+        events += [{"type": "content_block_start", "index": index,
+                    "content_block": {"type": "text", "text": ""}}, {"type": "ping"}]
+        events += [{"type": "content_block_delta", "index": index,
+                    "delta": {"type": "text_delta", "text": text[i:i + 23]}}
+                   for i in range(0, len(text), 23)]
+        events += [{"type": "content_block_stop", "index": index},
+                   {"type": "message_delta", "delta": {"stop_reason": stop},
+                    "usage": {"output_tokens": 20}},
+                   {"type": "message_stop"}]
+        self.start_stream()
+        data = "".join("event: %s%sdata: %s%s" % (e["type"], self.newline,
+                                                  json.dumps(e, ensure_ascii=False),
+                                                  2 * self.newline) for e in events).encode()
+        for i in range(0, len(data), 997):
+            self.raw(data[i:i + 997])
+
     def stream(self, item, text):
         self.newline = item.get("newline", "\n")
+        if self.path.endswith("/messages"):
+            self.stream_messages(item, text)
+            return
         if item.get("plain"):
             self.plain(200, json.dumps({
                 "choices": [{"index": 0, "finish_reason": item.get("finish", "stop"),
@@ -135,11 +181,10 @@ class Handler(BaseHTTPRequestHandler):
             number = count
         if options.record:
             self.record(number, body)
-        if options.key and self.headers.get("Authorization") != "Bearer " + options.key:
-            self.error(401, "Incorrect API key provided: %s"
-                       % self.headers.get("Authorization", "none"))
+        if options.key and self.key() != options.key:
+            self.error(401, "Incorrect API key provided: %s" % (self.key() or "none"))
             return
-        if not self.path.endswith("/chat/completions"):
+        if not self.path.endswith(("/chat/completions", "/messages")):
             self.error(404, "no such path: " + self.path)
             return
         if number <= len(script):
@@ -180,8 +225,8 @@ class Handler(BaseHTTPRequestHandler):
                 f.write(repr(e))
         with open(base + ".headers", "w") as f:
             for name, value in self.headers.items():
-                if name.lower() == "authorization":
-                    value = "right" if value == "Bearer " + (options.key or "") else "wrong"
+                if name.lower() in ("authorization", "x-api-key"):
+                    value = "right" if value.removeprefix("Bearer ") == (options.key or "") else "wrong"
                 f.write("%s: %s\n" % (name, value))
 
     # --- faults ---
@@ -198,14 +243,13 @@ class Handler(BaseHTTPRequestHandler):
 
     def fault_echo(self, item):
         """An error that repeats the key, whole and in part."""
-        auth = self.headers.get("Authorization", "")
+        key = self.key()
         self.error(item.get("status", 401), "bad header '%s' (key %s...%s)"
-                   % (auth, auth[7:7 + len(auth) // 2 + 4], auth[-4:]))
+                   % (self.headers.get("Authorization", key), key[:(len(key) + 7) // 2 + 4], key[-4:]))
 
     def fault_echo_reply(self, item):
         """A reply whose code repeats the key."""
-        auth = self.headers.get("Authorization", "")
-        self.stream(item, "```cuda\n// %s\n```\nKey %s." % (auth, auth[7:]))
+        self.stream(item, "```cuda\n// %s\n```\nKey %s." % (self.key(), self.key()))
 
     def fault_redirect(self, item):
         host, port = self.server.server_address[:2]
@@ -286,13 +330,17 @@ class Handler(BaseHTTPRequestHandler):
     def fault_keep_alives(self, item):
         self.start_stream()
         while True:
-            self.raw(b": keep-alive\n\n")
+            if self.path.endswith("/messages"):
+                self.event('{"type": "ping"}')
+            else:
+                self.raw(b": keep-alive\n\n")
             time.sleep(0.05)
 
     def fault_inner_error(self, item):
         self.start_stream()
         self.event(chunk({"content": "```cuda\n"}))
-        self.event(json.dumps({"error": {"message": "out of memory on rank 0"}}))
+        self.event(json.dumps({"type": "error", "error": {
+            "type": item.get("type", "server_error"), "message": "out of memory on rank 0"}}))
 
     def fault_long_line(self, item):
         self.start_stream()

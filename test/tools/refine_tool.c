@@ -145,7 +145,7 @@ static void report(const struct refine_result *result)
 {
   static const char *const ends[] = {"done", "max-calls", "exhausted", "roofline", "interrupted", "model", "judge", "prompt"};
   static const char *const failures[] = {"fine", "config", "refused", "budget", "unreachable",
-                                         "nonsense", "interrupted", "exhausted"};
+                                         "nonsense", "interrupted", "waiting", "exhausted"};
   printf("end: %s", ends[result->end]);
   if (result->end == REFINE_MODEL)
     printf(" (%s)", failures[result->failure]);

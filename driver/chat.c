@@ -1,0 +1,581 @@
+#include "chat.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <cjson/cJSON.h>
+
+#include "../evaluator/base/clock.h"
+#include "../evaluator/base/log.h"
+#include "../evaluator/base/mem.h"
+#include "http.h"
+#include "redact.h"
+#include "utf8.h"
+
+enum { CHAT_MAX_REPLY = 16 << 20, CHAT_MAX_KEY = 16 << 10, CHAT_SHOWN = 300 };
+
+// --- the key and the address ---
+
+static int chat_key_file(const char *path, char **key, struct kr_err *err)
+{
+  int rc = -1;
+  char text[CHAT_MAX_KEY + 1];
+  size_t n = 0;
+  struct stat st;
+  int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+  if (fd < 0 || fstat(fd, &st)) {
+    kr_err_errno(err, "cannot read the key file %s", path);
+    goto out;
+  }
+  if (!S_ISREG(st.st_mode)) {
+    kr_err_set(err, "the key file %s is not a regular file", path);
+    goto out;
+  }
+  if (st.st_mode & 077) {
+    kr_err_set(err, "the key file %s can be used by others (mode %04o): chmod 600 %s", path,
+               (unsigned)(st.st_mode & 07777), path);
+    goto out;
+  }
+  if (st.st_uid != geteuid() && st.st_uid != 0) {
+    kr_err_set(err, "the key file %s belongs to another user", path);
+    goto out;
+  }
+  for (;;) {
+    ssize_t got = read(fd, text + n, sizeof text - n);
+    if (got < 0 && errno == EINTR)
+      continue;
+    if (got < 0) {
+      kr_err_errno(err, "cannot read the key file %s", path);
+      goto out;
+    }
+    n += (size_t)got;
+    if (!got || n == sizeof text)
+      break;
+  }
+  size_t begin = 0, end = n;
+  while (begin < end && strchr(" \t\r\n", text[begin]) && text[begin])
+    begin++;
+  while (end > begin && strchr(" \t\r\n", text[end - 1]) && text[end - 1])
+    end--;
+  if (begin == end) {
+    kr_err_set(err, "the key file %s is empty", path);
+    goto out;
+  }
+  if (n == sizeof text) {
+    kr_err_set(err, "the key file %s is longer than %d bytes", path, CHAT_MAX_KEY);
+    goto out;
+  }
+  for (size_t i = begin; i < end; i++) {
+    if ((unsigned char)text[i] <= 0x20 || (unsigned char)text[i] >= 0x7f) {
+      kr_err_set(err, "the key file %s holds more than one key: a blank, a line end or a "
+                 "non-ASCII character in the middle", path);
+      goto out;
+    }
+  }
+  *key = kr_xstrndup(text + begin, end - begin);
+  rc = 0;
+out:
+  explicit_bzero(text, sizeof text);
+  if (fd >= 0)
+    close(fd);
+  return rc;
+}
+
+static int chat_key(struct chat *m, const char *file, struct kr_err *err)
+{
+  char *key = NULL;
+  const char *env = getenv(m->dialect->key_env);
+  if (file) {
+    if (chat_key_file(file, &key, err))
+      return -1;
+    m->key_from = "--api-key-file";
+  } else if (env && *env) {
+    key = kr_xstrdup(env);
+    m->key_from = m->dialect->key_env;
+  }
+  if (!key)
+    return 0; // local servers want none
+  redact_add(key, strlen(key));
+  int rc = 0;
+  for (const char *p = key; *p; p++) {
+    if ((unsigned char)*p <= 0x20 || (unsigned char)*p >= 0x7f) {
+      rc = kr_err_set(err, "the key in %s holds a blank, a control or a non-ASCII character",
+                      m->key_from);
+      break;
+    }
+  }
+  if (!rc)
+    m->key = kr_xasprintf("%s%s", m->dialect->key_prefix, key);
+  explicit_bzero(key, strlen(key));
+  free(key);
+  return rc;
+}
+
+void chat_close(void *self)
+{
+  struct chat *m = self;
+  http_free(m->http);
+  if (m->key)
+    explicit_bzero(m->key, strlen(m->key));
+  free(m->key);
+  free(m->name);
+  free(m->url);
+  free(m->host);
+  free(m);
+}
+
+int chat_open(const struct chat_dialect *dialect, const char *name,
+              const struct model_options *options, void **self, char **where, struct kr_err *err)
+{
+  struct chat *m = kr_xcalloc(1, sizeof *m);
+  char *owned = NULL;
+  const char *base = options->base_url;
+  int rc = -1;
+  m->dialect = dialect;
+  m->name = kr_xstrdup(name);
+  m->options = *options;
+  m->options.base_url = m->options.api_key_file = NULL;
+  if (m->options.retries < 0)
+    m->options.retries = 2;
+  if (!m->options.retry_ms)
+    m->options.retry_ms = 500;
+  if (!m->options.retry_after_max_ms)
+    m->options.retry_after_max_ms = 60000;
+  if (!m->options.idle_ms)
+    m->options.idle_ms = 60000;
+  if (!m->options.keepalive_ms)
+    m->options.keepalive_ms = 5 * m->options.idle_ms;
+  m->jitter = (uint64_t)kr_now_ms() * 2654435761u ^ (uint64_t)getpid() << 32;
+  if (chat_key(m, options->api_key_file, err))
+    goto out;
+  if (!base)
+    base = dialect->base(&owned);
+  if (http_url_join(base, dialect->path, &m->url, &m->host, err))
+    goto out;
+  if (m->key && http_may_carry_key(m->url, err))
+    goto out;
+  // Without a key this is allowed, but it is the user's code that is on the wire.
+  struct kr_err plain;
+  if (!m->key && http_may_carry_key(m->url, &plain))
+    kr_warn("%s: plain http: the kernel's code is sent unencrypted", m->host);
+  m->http = http_new();
+  size_t shown = strcspn(m->url, "?") - strlen(dialect->path) - 1;
+  *where = kr_xasprintf("%s at %.*s (%s%s)", name, (int)shown, m->url,
+                        m->key ? "key from " : "no key", m->key ? m->key_from : "");
+  *self = m;
+  rc = 0;
+out:
+  free(owned);
+  if (rc)
+    chat_close(m);
+  return rc;
+}
+
+// --- the request ---
+
+uint64_t chat_seed(const struct chat *m, const struct model_request *req)
+{
+  return (m->options.seed * 1000003 + req->trajectory * 1009 + req->turn) & 0x7fffffff;
+}
+
+// --- the answer ---
+
+// The words and the code of an error document: {"error": {"message", "code",
+// "type"}}, {"error": "..."}, {"message": "..."}, {"detail": "..."}.
+static void chat_error_words(const cJSON *json, const char **message, const char **code,
+                               const char **type)
+{
+  *message = *code = *type = NULL;
+  const cJSON *error = cJSON_GetObjectItemCaseSensitive(json, "error");
+  const cJSON *from = cJSON_IsObject(error) ? error : json;
+  static const char *const names[] = {"message", "detail", "error"};
+  if (cJSON_IsString(error))
+    *message = error->valuestring;
+  for (size_t i = 0; i < 3 && !*message; i++) {
+    const cJSON *item = cJSON_GetObjectItemCaseSensitive(from, names[i]);
+    if (cJSON_IsString(item))
+      *message = item->valuestring;
+  }
+  const cJSON *item = cJSON_GetObjectItemCaseSensitive(from, "code");
+  *code = cJSON_IsString(item) ? item->valuestring : NULL;
+  item = cJSON_GetObjectItemCaseSensitive(from, "type");
+  *type = cJSON_IsString(item) ? item->valuestring : NULL;
+}
+
+static bool chat_is_spent(const char *word)
+{
+  return word && (!strcmp(word, "insufficient_quota") || !strncmp(word, "billing_", 8));
+}
+
+int chat_inner_error(struct chat_stream *s, const cJSON *json, struct kr_err *err)
+{
+  const char *message, *code, *type;
+  chat_error_words(json, &message, &code, &type);
+  char *line = message ? redact_line(message, strlen(message), CHAT_SHOWN) : NULL;
+  s->failure = chat_is_spent(code) || chat_is_spent(type) ? MODEL_BUDGET : MODEL_UNREACHABLE;
+  static const char *const passing[] = {"overloaded_error", "rate_limit_error", "api_error",
+                                        "timeout_error"};
+  for (size_t i = 0; i < sizeof passing / sizeof *passing; i++)
+    s->again |= type && s->failure == MODEL_UNREACHABLE && !strcmp(type, passing[i]);
+  kr_err_set(err, "%s reports an error in the middle of its reply: %s", s->m->host,
+             line ? line : "no message");
+  free(line);
+  return -1;
+}
+
+int chat_nonsense(struct chat_stream *s, struct kr_err *err, const char *what, const char *shown,
+                  size_t len)
+{
+  s->failure = MODEL_NONSENSE;
+  char *line = redact_line(shown, len, 80);
+  kr_err_set(err, "%s %s: %s", s->m->host, what, line);
+  free(line);
+  return -1;
+}
+
+void chat_usage(struct chat_stream *s, double in, double out)
+{
+  if (in >= 0 && in < 1e15)
+    s->reply->tokens_in = (uint64_t)in;
+  if (out >= 0 && out < 1e15)
+    s->reply->tokens_out = (uint64_t)out;
+  s->reply->have_usage = s->reply->have_usage || (in >= 0 && out >= 0);
+}
+
+int chat_add(struct chat_stream *s, const char *text, struct kr_err *err)
+{
+  if (!kr_bytes_adds(&s->text, text))
+    return 0;
+  s->failure = MODEL_NONSENSE;
+  return kr_err_set(err, "%s: the reply is longer than %d MiB", s->m->host, CHAT_MAX_REPLY >> 20);
+}
+
+static int chat_parse(struct chat_stream *s, const char *data, size_t len, cJSON **json,
+                        struct kr_err *err)
+{
+  *json = cJSON_ParseWithLength(data, len);
+  if (!cJSON_IsObject(*json)) {
+    cJSON_Delete(*json);
+    *json = NULL;
+    return chat_nonsense(s, err, "sent what is not a JSON object", data, len);
+  }
+  if (utf8_json_has_nul(data, len)) {
+    cJSON_Delete(*json);
+    *json = NULL;
+    s->failure = MODEL_NONSENSE;
+    return kr_err_set(err, "%s sent a NUL character in its reply", s->m->host);
+  }
+  return 0;
+}
+
+static int chat_event(void *arg, const char *name, const char *data, size_t len,
+                        struct kr_err *err)
+{
+  struct chat_stream *s = arg;
+  (void)name;
+  int64_t before = s->last_event_ms;
+  s->last_event_ms = (int64_t)kr_now_ms();
+  if (s->done)
+    return 0;
+  if (len == 6 && !memcmp(data, "[DONE]", 6)) {
+    s->done = true;
+    return 0;
+  }
+  cJSON *json;
+  if (chat_parse(s, data, len, &json, err))
+    return -1;
+  s->events++;
+  s->idle_event = false;
+  int rc = s->m->dialect->event(s, json, err);
+  if (s->idle_event)
+    s->last_event_ms = before;
+  cJSON_Delete(json);
+  return rc;
+}
+
+static int chat_data(void *arg, const char *content_type, const char *data, size_t len,
+                       struct kr_err *err)
+{
+  struct chat_stream *s = arg;
+  if (!s->started) {
+    s->started = true;
+    s->is_json = !strcmp(content_type, "application/json");
+    if (!s->is_json && *content_type && strcmp(content_type, "text/event-stream")) {
+      s->failure = MODEL_NONSENSE;
+      char *type = redact_line(content_type, strlen(content_type), 60);
+      kr_err_set(err, "%s answered with %s, not with an event stream or JSON; is this the address "
+                 "of an API (most end in /v1)?", s->m->host, type);
+      free(type);
+      return -1;
+    }
+  }
+  if (s->is_json) {
+    if (!kr_bytes_add(&s->document, data, len))
+      return 0;
+    s->failure = MODEL_NONSENSE;
+    return kr_err_set(err, "%s: the reply is longer than %d MiB", s->m->host,
+                      (int)(s->document.max >> 20));
+  }
+  if (sse_feed(&s->sse, data, len, err)) {
+    if (!s->failure) {
+      s->failure = MODEL_NONSENSE;
+      kr_err_prefix(err, "%s", s->m->host);
+    }
+    return -1;
+  }
+  // Keep-alive comments count as life for the connection, not for the reply.
+  int64_t quiet = (int64_t)kr_now_ms() - s->last_event_ms;
+  if (quiet >= s->m->options.keepalive_ms) {
+    s->failure = MODEL_UNREACHABLE;
+    return kr_err_set(err, "%s sent nothing but keep-alives for %g s", s->m->host,
+                      (double)s->m->options.keepalive_ms / 1000);
+  }
+  return 0;
+}
+
+// The stream ended without a failure of the connection: is it a whole reply?
+static int chat_finish(struct chat_stream *s, struct kr_err *err)
+{
+  const char *host = s->m->host;
+  struct model_reply *reply = s->reply;
+  if (!s->started) {
+    s->failure = MODEL_NONSENSE;
+    return kr_err_set(err, "%s answered 200 with nothing in it", host);
+  }
+  if (s->is_json) {
+    cJSON *json;
+    if (chat_parse(s, s->document.data, s->document.len, &json, err))
+      return -1;
+    int rc = s->m->dialect->document(s, json, err);
+    cJSON_Delete(json);
+    if (rc)
+      return -1;
+  } else if (!s->done && s->finish == CHAT_OPEN) {
+    const char *line = s->sse.line.data;
+    bool is_field = !strncmp(line, "data", 4) || !strncmp(line, "event", 5) || line[0] == ':' ||
+                    s->sse.line.len < 4;
+    if (!s->events && !(sse_pending(&s->sse) && is_field))
+      return chat_nonsense(s, err, "sent a stream without an event in it", line,
+                             s->sse.line.len);
+    s->failure = MODEL_UNREACHABLE;
+    s->again = true;
+    return kr_err_set(err, "%s ended the stream in the middle of the reply, %zu bytes in", host,
+                      s->text.len);
+  }
+  if (s->finish == CHAT_FILTERED) {
+    s->failure = MODEL_NONSENSE;
+    return kr_err_set(err, "%s cut the reply off by its content filter", host);
+  }
+  reply->truncated = s->finish == CHAT_LENGTH;
+  redact_bytes(&s->text);
+  size_t good = utf8_check(s->text.data, s->text.len);
+  if (good < s->text.len) {
+    bool cut = utf8_is_cut(s->text.data, s->text.len);
+    if (!cut || !reply->truncated) {
+      s->failure = MODEL_NONSENSE;
+      return cut ? kr_err_set(err, "%s: the reply ends in half a UTF-8 character", host)
+                 : kr_err_set(err, "%s: the reply is not UTF-8 at byte %zu", host, good);
+    }
+    s->text.len = good; // a limit of tokens may fall inside a character
+    s->text.data[good] = 0;
+  }
+  if (strspn(s->text.data, " \t\r\n") == s->text.len && !reply->truncated) {
+    s->failure = MODEL_NONSENSE;
+    return kr_err_set(err, "%s: the model's reply is empty", host);
+  }
+  reply->len = s->text.len;
+  reply->text = kr_bytes_take(&s->text);
+  return 0;
+}
+
+// An answer that is not 2xx, as a sentence.
+static int chat_refused(struct chat_stream *s, const struct http_response *r,
+                          struct kr_err *err)
+{
+  struct chat *m = s->m;
+  const char *message = NULL, *code = NULL, *type = NULL, *hint = "";
+  char no_key[100];
+  cJSON *json = cJSON_ParseWithLength(r->body.data, r->body.len);
+  if (cJSON_IsObject(json))
+    chat_error_words(json, &message, &code, &type);
+  // An error page of a proxy says nothing that its status does not.
+  char *line = message ? redact_line(message, strlen(message), CHAT_SHOWN) : kr_xstrdup("");
+  bool spent = r->status == 402 || chat_is_spent(code) || chat_is_spent(type) ||
+               (message && strcasestr(message, "credit balance is too low"));
+  s->failure = MODEL_CONFIG;
+  if (spent) {
+    s->failure = MODEL_BUDGET;
+    hint = " (the account's budget is spent)";
+  } else if (r->status == 401 || r->status == 403) {
+    s->failure = MODEL_REFUSED;
+    snprintf(no_key, sizeof no_key, " (no key was given: %s or --api-key-file)",
+             m->dialect->key_env);
+    hint = m->key ? " (the key was not accepted)" : no_key;
+  } else if (r->status == 404) {
+    s->failure = MODEL_REFUSED;
+    hint = " (is the model's name right, and the base URL?)";
+  } else if (r->status == 408 || r->status == 409 || r->status == 429 || r->status >= 500) {
+    s->failure = MODEL_UNREACHABLE;
+    s->again = true;
+  }
+  if ((r->status == 400 || r->status == 422) && !spent && message)
+    s->again = s->otherwise = m->dialect->otherwise(m, message);
+  kr_err_set(err, "%s answered %ld%s%s%s", m->host, r->status, *line ? ": " : "", line, hint);
+  free(line);
+  cJSON_Delete(json);
+  return -1;
+}
+
+static int chat_try(struct chat *m, const char *body, struct model_reply *reply,
+                    int64_t *retry_after_ms, bool *again, bool *otherwise, struct kr_err *err)
+{
+  struct http_header headers[5] = {
+      {"Content-Type", "application/json", false},
+      {"Accept", "text/event-stream, application/json", false},
+      {"User-Agent", "kevin-rewrite/" KR_VERSION, false},
+  };
+  size_t n_headers = 3;
+  if (m->dialect->version_header)
+    headers[n_headers++] =
+        (struct http_header){m->dialect->version_header, m->dialect->version, false};
+  if (m->key)
+    headers[n_headers++] = (struct http_header){m->dialect->key_header, m->key, true};
+  struct chat_stream s = {.m = m, .reply = reply, .last_event_ms = (int64_t)kr_now_ms()};
+  sse_init(&s.sse, SSE_MAX_LINE, chat_event, &s);
+  kr_bytes_init(&s.text, CHAT_MAX_REPLY);
+  kr_bytes_init(&s.document, 2 * CHAT_MAX_REPLY);
+  struct http_request req = {
+      .url = m->url,
+      .headers = headers,
+      .n_headers = n_headers,
+      .body = body,
+      .body_len = strlen(body),
+      .connect_ms = m->options.connect_ms,
+      .idle_ms = m->options.idle_ms,
+      .total_ms = m->options.total_ms,
+      .stop = m->options.stop,
+      .on_data = chat_data,
+      .arg = &s,
+  };
+  struct http_response response;
+  int rc = http_post(m->http, &req, &response, err);
+  kr_debug("model", "%s: %zu bytes sent, status %ld, %zu bytes received", m->host, req.body_len,
+           response.status, response.received);
+  if (!rc) {
+    rc = response.status >= 200 && response.status < 300 ? chat_finish(&s, err)
+                                                         : chat_refused(&s, &response, err);
+  } else if (s.done && (response.failure == HTTP_BROKEN || response.failure == HTTP_IDLE)) {
+    // The reply is whole; what the connection does after it is no matter.
+    rc = chat_finish(&s, err);
+  } else {
+    switch (response.failure) {
+    case HTTP_CONNECT:
+    case HTTP_BROKEN:
+    case HTTP_IDLE:
+      s.failure = MODEL_UNREACHABLE;
+      s.again = true;
+      break;
+    case HTTP_UNTRUSTED:
+    case HTTP_TOTAL:
+      s.failure = MODEL_UNREACHABLE;
+      break;
+    case HTTP_NOT_HTTP:
+    case HTTP_TOO_BIG:
+      s.failure = MODEL_NONSENSE;
+      break;
+    case HTTP_INTERRUPTED:
+      s.failure = MODEL_INTERRUPTED;
+      break;
+    case HTTP_STOPPED: // chat_data() has said why
+      break;
+    default:
+      s.failure = MODEL_CONFIG;
+    }
+  }
+  reply->failure = rc ? s.failure : MODEL_FINE;
+  *again = rc && s.again;
+  *otherwise = rc && s.otherwise;
+  *retry_after_ms = response.retry_after_ms;
+  http_response_release(&response);
+  sse_release(&s.sse);
+  kr_bytes_release(&s.text);
+  kr_bytes_release(&s.document);
+  return rc;
+}
+
+// Exponential, with jitter of a quarter either way, at most 8 s; what the
+// server asks for goes first, up to its own limit.
+static int64_t chat_pause_ms(struct chat *m, unsigned tries, int64_t retry_after_ms)
+{
+  if (retry_after_ms >= 0)
+    return retry_after_ms < m->options.retry_after_max_ms ? retry_after_ms
+                                                          : m->options.retry_after_max_ms;
+  int64_t ms = m->options.retry_ms;
+  for (unsigned i = 1; i < tries && ms < 8000; i++)
+    ms *= 2;
+  if (ms > 8000)
+    ms = 8000;
+  m->jitter = m->jitter * 6364136223846793005u + 1442695040888963407u;
+  return ms * 3 / 4 + (int64_t)((m->jitter >> 33) % (uint64_t)(ms / 2 + 1));
+}
+
+static bool chat_sleep(const struct chat *m, int64_t ms)
+{
+  int64_t end = (int64_t)kr_now_ms() + ms;
+  for (int64_t now; (now = (int64_t)kr_now_ms()) < end;) {
+    if (m->options.stop && *m->options.stop)
+      return false;
+    int64_t part = end - now < 50 ? end - now : 50;
+    struct timespec ts = {0, part * 1000000};
+    nanosleep(&ts, NULL);
+  }
+  return !(m->options.stop && *m->options.stop);
+}
+
+int chat_complete(void *self, const struct model_request *req, struct model_reply *reply,
+                  struct kr_err *err)
+{
+  struct chat *m = self;
+  struct kr_err why = {""};
+  unsigned free_tries = 0;
+  for (unsigned tries = 1;; tries++) {
+    char *body = m->dialect->body(m, req);
+    if (!body) {
+      reply->failure = MODEL_CONFIG;
+      return kr_err_set(err, "%s: the request could not be put into JSON", m->host);
+    }
+    int64_t retry_after_ms;
+    bool again, otherwise;
+    int rc = chat_try(m, body, reply, &retry_after_ms, &again, &otherwise, &why);
+    free(body);
+    reply->tries = tries;
+    if (!rc)
+      return 0;
+    if (otherwise) {
+      free_tries++; // asked otherwise, not again
+      continue;
+    }
+    if (!again || tries - free_tries > (unsigned)m->options.retries) {
+      kr_err_set(err, "%s", why.text);
+      if (again && tries > 1) {
+        size_t n = strlen(err->text);
+        snprintf(err->text + n, sizeof err->text - n, " (%u tries)", tries);
+      }
+      return -1;
+    }
+    redact_err(&why);
+    int64_t pause = chat_pause_ms(m, tries - free_tries, retry_after_ms);
+    kr_note("%s; trying again in %.1f s", why.text, (double)pause / 1000);
+    if (!chat_sleep(m, pause)) {
+      reply->failure = MODEL_INTERRUPTED;
+      return kr_err_set(err, "%s: interrupted", m->host);
+    }
+  }
+}
