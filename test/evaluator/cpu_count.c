@@ -382,6 +382,36 @@ static void sampling(void)
   kit_end(&k);
 }
 
+// Blocks that do much more than others, a column of the grid of any width: what is
+// sampled is like the whole.
+static void sampling_is_fair(void)
+{
+  static const char code[] =
+      "__global__ void k(const float *a, float *o) { float s = 0;\n"
+      " int r = blockIdx.y, q = blockIdx.x * 64 + threadIdx.x;\n"
+      " int n = blockIdx.x % 4 == 1 ? 2048 : 64;\n"
+      " for (int i = 0; i < n; i++) s += a[(r + i) % 512 * 512 + q % 512]; o[(r % 512) * 512 + q % 512] = s; }";
+  for (unsigned wide = 4; wide <= 12; wide += 4) {
+    struct kit k;
+    struct kr_counters c;
+    struct kr_run_result r;
+    struct kr_count_options o = launch(wide, 4096 / wide, 64, 1);
+    o.budget_ms = 20;
+    kit_begin(&k, "k");
+    kit_buffer(&k, "a", KR_IN, 4, N, zeros);
+    kit_buffer(&k, "o", KR_OUT, 4, N, NULL);
+    CHECK_INT(count_on(&k, code, o, &c, &r), 0);
+    CHECK_INT(r.status, KR_RUN_OK);
+    CHECK(c.sampled && c.blocks_counted < c.blocks / 2);
+    double loads = (double)c.blocks / 4 * (2048 + 3 * 64) * 2;
+    CHECK(fabs(c.loads.requests / loads - 1) < 0.2);
+    if (!(fabs(c.loads.requests / loads - 1) < 0.2))
+      fprintf(stderr, "%u wide: %g of %g, %g of %g blocks\n", wide, c.loads.requests, loads,
+              (double)c.blocks_counted, (double)c.blocks);
+    kit_end(&k);
+  }
+}
+
 static void refusals(void)
 {
   static const struct {
@@ -564,6 +594,7 @@ int main(void)
   spaces();
   atomics();
   sampling();
+  sampling_is_fair();
   refusals();
   faults();
   races();

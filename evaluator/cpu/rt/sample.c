@@ -8,8 +8,7 @@
 // A block in the middle comes first, with its neighbours in x, y and z; then the
 // first and the last block of the grid, which stand for themselves; then, if all
 // blocks fit into the work allowed, the rest in their order, else further blocks
-// with their neighbours, spread over the grid by the bits of their number
-// reversed. Work is counted in events, not in time, so that a launch is counted
+// with their neighbours, spread over the grid. Work is counted in events, not in time, so that a launch is counted
 // the same wherever and whenever that is done.
 
 static struct {
@@ -65,12 +64,11 @@ static bool sample_cross(uint64_t block)
   return true;
 }
 
-static uint64_t reversed_bits(uint64_t i)
+// Multiples of the golden ratio spread evenly over the grid, and over each of its
+// dimensions too: no power of two, nor any other size, is in step with them.
+static uint64_t spread(uint64_t i, uint64_t n)
 {
-  uint64_t r = 0;
-  for (int b = 0; b < 64; b++)
-    r = r << 1 | (i >> b & 1);
-  return r;
+  return (uint64_t)((double)(i * UINT64_C(0x9e3779b97f4a7c15)) * 0x1p-64 * (double)n);
 }
 
 int sample_setup(void)
@@ -106,7 +104,7 @@ void sample_run(void)
         sample_block(i, &out->inner, false, -1);
   } else {
     for (uint64_t i = 1, misses = 0; !sample_enough() && misses < 1000; i++) {
-      uint64_t at = (uint64_t)((double)reversed_bits(i) * 0x1p-64 * (double)g.n);
+      uint64_t at = spread(i, g.n);
       misses = at < g.n && sample_cross(at) ? 0 : misses + 1;
     }
   }
