@@ -17,7 +17,7 @@
 // lies between.
 
 enum { COUNT_BUDGET_MS = 300, COUNT_EVENTS_A_MS = 200000, COUNT_TIMEOUT_FACTOR = 20,
-       COUNT_MAX_BLOCKS = 1 << 20, COUNT_SMS = 132 };
+       COUNT_MAX_BLOCKS = 2048, COUNT_SMS = 132 };
 
 // The L1 that a block has: of 128 KiB less what resident blocks hold as shared
 // memory, its part. Registers are not known here.

@@ -11,6 +11,8 @@
 // with their neighbours, spread over the grid. Work is counted in events, not in time, so that a launch is counted
 // the same wherever and whenever that is done.
 
+enum { THREAD_EVENTS = 8 }; // what a thread costs before it does anything
+
 static struct {
   uint64_t n, done;
   uint64_t *seen; // a bit a block
@@ -24,10 +26,16 @@ static bool sample_again(uint64_t block)
   return was;
 }
 
+static uint64_t sample_work(void)
+{
+  const uint32_t *block = simt_job->block;
+  return simt_trace_events() + g.done * THREAD_EVENTS * block[0] * block[1] * block[2];
+}
+
 static bool sample_enough(void)
 {
-  return g.done && (simt_trace_events() >= simt_job->trace_events ||
-                    g.done >= simt_job->trace_blocks);
+  return g.done &&
+         (sample_work() >= simt_job->trace_events || g.done >= simt_job->trace_blocks);
 }
 
 static void sample_block(uint64_t n, struct kr_trace_sums *into, bool base, int neighbour)
@@ -97,7 +105,7 @@ void sample_run(void)
     sample_block(i ? g.n - 1 : 0, &out->edge, false, -1);
     simt_trace_fold(&out->edge);
   }
-  uint64_t each = simt_trace_events() / (g.done ? g.done : 1) + 1;
+  uint64_t each = sample_work() / (g.done ? g.done : 1) + 1;
   if (g.n <= simt_job->trace_blocks && each * g.n <= simt_job->trace_events + each) {
     for (uint64_t i = 1; i + 1 < g.n; i++)
       if (!sample_again(i))
