@@ -12,9 +12,11 @@
 // `constexpr auto kr_probe_7 = (NAME);` go before each kernel and the text is
 // parsed once more; headers come from the preamble.
 //
-// Behind a template stand probes of a second kind: a pointer to it under each list
-// of arguments that was asked for, which tells what it is made of, and classes
-// with the same parameters, whose members are the names under these arguments.
+// Behind a template stand classes with the same parameters, whose members are the
+// names. At the end of the text, where all types are known that it may be launched
+// with, and in the template's namespace, stands a pointer to it under each list of
+// arguments that was asked for, which tells what it is made of, and the values of
+// the names under these arguments.
 
 enum probe_kind {
   PROBE_CONSTANT, // a name before the kernel
@@ -154,7 +156,23 @@ static void instance_unknown(struct kr_pinstance *in, const char *why)
     in->why = kr_xstrdup(why);
 }
 
-// Those behind a template: the class and all that is made of it.
+// `namespace a { namespace b { ` around what stands at the end, or its brackets.
+static char *probes_around(const struct kr_pkernel *k, bool open)
+{
+  struct kr_bytes b;
+  kr_bytes_init(&b, KR_BYTES_DEFAULT_MAX);
+  kr_bytes_adds(&b, open ? "\n" : "");
+  for (const char *at = k->qualified, *next; (next = strstr(at, "::")); at = next + 2)
+    if (open)
+      kr_bytes_addf(&b, "namespace %.*s { ", (int)(next - at), at);
+    else
+      kr_bytes_adds(&b, "} ");
+  char *text = kr_bytes_take(&b);
+  kr_bytes_release(&b);
+  return text;
+}
+
+// Those of a template: the classes and all that is made of them.
 static void probes_template(struct probes *p, const char *user, size_t user_len, size_t w)
 {
   const struct kr_parse_wants *want = &p->wants[w];
@@ -163,6 +181,8 @@ static void probes_template(struct probes *p, const char *user, size_t user_len,
   if (k && k->is_template && !k->refused)
     head = templates_head(user, user_len, k->at);
   struct probe at = {.want = w, .offset = head.length ? k->at.offset + k->at.length : 0};
+  char *open = head.length ? probes_around(k, true) : NULL;
+  char *close = head.length ? probes_around(k, false) : NULL;
   // A class for each name, so that one that is wrong spoils no other.
   for (size_t i = 0; head.length && i < want->n_names; i++) {
     at.kind = PROBE_MEMBER;
@@ -185,18 +205,22 @@ static void probes_template(struct probes *p, const char *user, size_t user_len,
       continue;
     }
     at.kind = PROBE_INSTANCE;
-    probes_add(p, at, kr_xasprintf(" static auto *const kr_instance_%zu = &%s<%s>; ",
-                                   p->first_instance[w] + j, k->name, want->instances[j]));
+    at.offset = user_len;
+    probes_add(p, at, kr_xasprintf("%sstatic auto *const kr_instance_%zu = &%s<%s>; %s", open,
+                                   p->first_instance[w] + j, k->name, want->instances[j], close));
     for (size_t i = 0; i < want->n_names; i++) {
       at.kind = PROBE_VALUE;
       at.name = i;
       if (constants_is_name(want->names[i]))
         probes_add(p, at,
-                   kr_xasprintf("static constexpr auto kr_value_%zu_%zu = "
-                                "kr_scope_%zu_%zu<%s>::kr_name; ",
-                                p->first_instance[w] + j, i, w, i, want->instances[j]));
+                   kr_xasprintf("%sstatic constexpr auto kr_value_%zu_%zu = "
+                                "kr_scope_%zu_%zu<%s>::kr_name; %s",
+                                open, p->first_instance[w] + j, i, w, i, want->instances[j],
+                                close));
     }
   }
+  free(open);
+  free(close);
 }
 
 static int probes_by_offset(const void *a, const void *b)

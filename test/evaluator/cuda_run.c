@@ -467,6 +467,46 @@ static void shared_memory_keeps_nothing(void)
   kr_backend_cuda.close(dev);
 }
 
+// Each case launches the kernel of its own arguments, its scalars as wide as these say.
+static void a_case_launches_its_instantiation(void)
+{
+  struct kr_device *dev = sample_open();
+  struct sample s;
+  struct kr_instantiation in[] = {{.name_expression = (char *)"k<int, 3>"},
+                                  {.name_expression = (char *)"k<double, 5>"}};
+  struct kr_case cases[] = {{.instantiation = 0}, {.instantiation = 1}};
+  double two = 2;
+  int four = 4;
+  sample_init(&s, "k");
+  sample_value(&s, &four, sizeof four, sizeof four);
+  sample_pointer(&s, KR_OUT, 8, 1, NULL);
+  struct kr_param wide[SAMPLE_MAX];
+  memcpy(wide, s.params, sizeof wide);
+  wide[0].size = wide[0].align = sizeof two;
+  in[1].params = wide;
+  s.contract.instantiations = in;
+  s.contract.n_instantiations = 2;
+  s.contract.cases = cases;
+  s.contract.n_cases = 2;
+  struct kr_module *m = sample_compile(
+      dev, &s, "template <typename T, int N> __global__ void k(T a, T *y) { *y = a * N + T(1) / 2; }\n");
+  struct kr_run_result r = run(dev, m, &s, sample_launch(1, 1, 0), KR_PLACE_START, 0);
+  CHECK_INT(r.status, KR_RUN_OK);
+  CHECK_INT(r.after ? *(int *)r.after[0] : -1, 12);
+  kr_run_result_release(&r);
+  free(s.blocks[0]);
+  s.blocks[0] = kr_xmalloc(sizeof two);
+  memcpy(s.blocks[0], &two, sizeof two);
+  s.in.case_index = 1;
+  r = run(dev, m, &s, sample_launch(1, 1, 0), KR_PLACE_START, 0);
+  CHECK_INT(r.status, KR_RUN_OK);
+  CHECK(r.after && *(double *)r.after[0] == 10.5);
+  kr_run_result_release(&r);
+  kr_backend_cuda.module_free(dev, m);
+  sample_release(&s);
+  kr_backend_cuda.close(dev);
+}
+
 static void facts_and_resources_are_told(void)
 {
   struct kr_device *dev = sample_open();
@@ -537,5 +577,6 @@ int main(void)
   IN_CHILD(a_section_may_start_before_the_pointer);
   IN_CHILD(device_variables_start_anew);
   IN_CHILD(shared_memory_keeps_nothing);
+  IN_CHILD(a_case_launches_its_instantiation);
   return unit_end();
 }

@@ -2,6 +2,8 @@
 // RUN: FileCheck %s < %t
 // RUN: %tool/parse_dump --no-slices --want='heads:HEAD_DIM' --want='heads:Traits<HEAD_DIM>::kTile' --want='heads:nowhere' --instance='heads:2 * kHalf' --instance='heads:66' --instance='heads:32' %s > %t.heads
 // RUN: FileCheck %s --check-prefix=HEADS < %t.heads
+// RUN: %tool/parse_dump --no-slices --want='mapped:F::kCost' --instance='mapped:nn::Twice' %s | FileCheck %s --check-prefix=LATER
+// RUN: %tool/parse_dump --slices %s | FileCheck %s --check-prefix=SLICE
 //
 // What is told of a template: its parameters, the arguments it is launched with,
 // also out of templates that this file instantiates, and what it is under others.
@@ -69,6 +71,20 @@ void host(float *a, double *b)
 }
 template __global__ void heads<2 * kHalf>(const float *, float *, int, int);
 
+namespace nn {
+template <typename F> __global__ void mapped(float *x, F f) { x[threadIdx.x] = f(x[threadIdx.x]); }
+struct Twice { // known only behind the template
+  float by;
+  static constexpr int kCost = 2;
+  __device__ float operator()(float v) const { return by * v; }
+};
+void map(float *x) { mapped<<<1, 32>>>(x, Twice{2.f}); }
+// LATER: launched <nn::Twice>
+// LATER: instance <nn::Twice> = nn::Twice(0) nn::mapped<nn::Twice>(float *, nn::Twice)
+// LATER: f nn::Twice size=4 align=4 by@0:f32
+// LATER: F::kCost = 2
+// LATER: use x: read write
+} // namespace nn
 // CHECK: instance <float, 128> = float(0) 128(128) true(1) nn::Mode::kB(3) nn::sums<float, 128, true, nn::Mode::kB>(const float *, float *, int, float)
 // CHECK-NEXT: x const float * size=8
 // CHECK: scale float size=4
@@ -86,3 +102,6 @@ template __global__ void heads<2 * kHalf>(const float *, float *, int, int);
 // HEADS-NEXT: nowhere unknown: use of undeclared identifier 'nowhere'
 // HEADS: instance <66> unknown: line {{[0-9]+}}: static assertion failed{{.*}} whole float4
 // HEADS: instance <32> unknown: line [[#]] specialises it, which is a kernel of its own
+// SLICE: /* mapped */
+// SLICE-SAME: {{$}}
+// SLICE: struct Twice {
