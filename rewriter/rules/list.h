@@ -13,6 +13,7 @@ extern const struct kr_rule read_only_loads_rule;
 extern const struct kr_rule restrict_rule;
 extern const struct kr_rule row_lanes_rule;
 extern const struct kr_rule small_powers_rule;
+extern const struct kr_rule row_per_warp_rule;
 extern const struct kr_rule transpose_tile_rule;
 extern const struct kr_rule vector4_rule;
 extern const struct kr_rule warp_shuffle_rule;

@@ -15,6 +15,7 @@ const struct kr_rule *const kr_rules[] = {
     &matmul_tile_rule,
     &transpose_tile_rule,
     &private_histogram_rule,
+    &row_per_warp_rule,
     &row_lanes_rule,
     &float_arithmetic_rule,
     &small_powers_rule,
