@@ -55,6 +55,24 @@ static enum kr_run_status scale_other(const struct fake_args *k)
   return KR_RUN_OK;
 }
 
+// Whole numbers, whatever they come from.
+static enum kr_run_status scale_up(const struct fake_args *k)
+{
+  EACH(k) k->y[i] = rintf(64.0f * k->x[i]);
+  return KR_RUN_OK;
+}
+
+// The same but for the last digit of large ones, as after another order of operations.
+static enum kr_run_status scale_up_other(const struct fake_args *k)
+{
+  EACH(k) {
+    k->y[i] = rintf(64.0f * k->x[i]);
+    if (fabsf(k->x[i]) > 64.0f)
+      k->y[i] = nextafterf(k->y[i], INFINITY);
+  }
+  return KR_RUN_OK;
+}
+
 static enum kr_run_status scale_all_but_third(const struct fake_args *k)
 {
   EACH(k) if (i != 3) k->y[i] = k->a * k->x[i];
@@ -254,6 +272,8 @@ const struct fake_entry fake_entries[] = {
     {"zeros", zeros, 1, false},
     {"scale", scale, 100, false},
     {"scale_other", scale_other, 50, false},
+    {"scale_up", scale_up, 100, false},
+    {"scale_up_other", scale_up_other, 50, false},
     {"scale_gap", scale_all_but_third, 100, false},
     {"scale_gap_other", scale_all_but_third, 90, false},
     {"adds_to_old", adds_to_old_output, 50, false},
@@ -455,6 +475,19 @@ static void test_wrong_values(void)
   expect("noisy", NULL, KR_STAGE_CHECK, KR_STATUS_UNSTABLE, "differs between two launches");
   expect("clamps", NULL, KR_STAGE_CHECK, KR_STATUS_WRONG, NULL);
   expect("positive_a", NULL, KR_STAGE_CHECK, KR_STATUS_WRONG, "a = -");
+  close_now();
+}
+
+static void test_large_results_are_not_whole_numbers(void)
+{
+  struct kr_verdict v;
+  const char *out[] = {"\"role\":\"inout\"", "\"role\":\"out\"", NULL};
+  open_well("scale_up", out);
+  judge("scale_up_other", NULL, true, &v);
+  CHECK_INT(v.status, KR_STATUS_OK);
+  if (v.status != KR_STATUS_OK)
+    fprintf(stderr, "%s\n", v.log);
+  kr_verdict_release(&v);
   close_now();
 }
 
@@ -777,6 +810,7 @@ int main(void)
   test_what_the_original_leaves_stays();
   test_all_zero_is_wrong_whatever_the_tolerance();
   test_wrong_values();
+  test_large_results_are_not_whole_numbers();
   test_held_out_sizes_are_not_told();
   test_every_seed_finds_them();
   test_what_launches_end_in();
