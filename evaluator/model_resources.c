@@ -58,15 +58,21 @@ void model_refine(const struct model_code *code, size_t kernel, struct kr_counte
     return;
   struct sass_part x;
   double loads = c->loads.requests / c->warps;
-  double shared = (c->inst[KR_INST_SHARED] + c->inst[KR_INST_ATOMIC_SHARED]) / c->warps;
-  bool all = sass_execute(&code->sass[kernel], loads, c->stores.requests / c->warps, shared, &x);
+  struct sass_counted counts = {
+      .loads = loads,
+      .stores = c->stores.requests / c->warps,
+      .shared = (c->inst[KR_INST_SHARED] + c->inst[KR_INST_ATOMIC_SHARED]) / c->warps,
+      .floats = (c->inst[KR_INST_FP32] + c->inst[KR_INST_FP64] + c->inst[KR_INST_FP16]) / c->warps};
+  bool all = sass_execute(&code->sass[kernel], &counts, &x);
   if (x.batches > 0 && x.loads > 0.5 * loads && loads > 0) {
     c->chain_global = x.batches;
     c->loads_in_flight = loads / x.batches;
   }
   // Machine code is shorter than bitcode, but not by so much: a loop whose accesses
-  // stand under a condition is gone through more often than they are made.
-  if (x.instructions < 0.3 * c->chain_inst || x.instructions > 4 * c->chain_inst + 50)
+  // stand under a condition is gone through more often than they are made. It is
+  // longer where functions are inlined with their rare cases, not in loops.
+  double most = code->sass[kernel].n_loops ? 1.6 : 4;
+  if (x.instructions < 0.3 * c->chain_inst || x.instructions > most * c->chain_inst + 50)
     all = false;
   if (!all) {
     // How far instructions are apart is known even where their number is not.

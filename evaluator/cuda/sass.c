@@ -1,5 +1,6 @@
 #include "sass.h"
 
+#include <math.h>
 #include <stdint.h>
 #include <string.h>
 
@@ -16,6 +17,15 @@ enum {
   NO_BARRIER = 7,
   ALWAYS = 7, // the predicate of what is not predicated
   MAX_FOUND = 256,
+  OP_FMUL = 0x020,
+  OP_FADD = 0x021,
+  OP_FFMA = 0x023,
+  OP_DMUL = 0x028,
+  OP_DADD = 0x029,
+  OP_DFMA = 0x02b,
+  OP_HADD2 = 0x030,
+  OP_HFMA2 = 0x031,
+  OP_HMUL2 = 0x032,
   OP_MUFU = 0x108,
   OP_BRA = 0x147,
   OP_EXIT = 0x14d,
@@ -93,6 +103,17 @@ static void step(struct scan *s, struct word w, struct sass_part *p)
     break;
   case OP_MUFU:
     p->special++;
+    break;
+  case OP_FMUL:
+  case OP_FADD:
+  case OP_FFMA:
+  case OP_DMUL:
+  case OP_DADD:
+  case OP_DFMA:
+  case OP_HADD2:
+  case OP_HFMA2:
+  case OP_HMUL2:
+    p->floats++;
     break;
   default:
     break;
@@ -189,6 +210,7 @@ static void add(struct sass_part *to, const struct sass_part *p, double times)
   to->stores += times * p->stores;
   to->shared += times * p->shared;
   to->special += times * p->special;
+  to->floats += times * p->floats;
 }
 
 static bool is_multiple(double many, double few)
@@ -204,65 +226,72 @@ static bool is_left_over(const struct sass_facts *f, size_t i)
           (i > 0 && is_multiple(l[-1].loads, l->loads)));
 }
 
-// A loop with accesses of one kind gets its share of those that were counted.
-static void add_loops(const struct sass_facts *f, double left, size_t n, bool of_loads,
-                      struct sass_part *out)
+enum kind { OF_LOADS, OF_SHARED, OF_FLOATS, OF_NOTHING };
+
+// What says how often a loop is gone through.
+static enum kind kind_of(const struct sass_part *l)
 {
-  double share = left / (double)n;
-  for (size_t i = 0; i < f->n_loops; i++) {
-    const struct sass_part *l = &f->loops[i];
-    double width = of_loads ? l->loads : l->loads > 0 ? 0 : l->shared;
-    if (!(width > 0) || (of_loads && is_left_over(f, i)))
+  return l->loads > 0    ? OF_LOADS
+         : l->shared > 0 ? OF_SHARED
+         : l->floats > 0 ? OF_FLOATS
+                         : OF_NOTHING;
+}
+
+static double width_of(const struct sass_part *l, enum kind kind)
+{
+  return kind == OF_LOADS ? l->loads : kind == OF_SHARED ? l->shared : l->floats;
+}
+
+// Loops of a kind share what of it was counted and is not done outside of them.
+static void add_loops(const struct sass_facts *f, enum kind kind, double left, struct sass_part *out)
+{
+  size_t n = 0;
+  for (size_t i = 0; i < f->n_loops; i++)
+    n += kind_of(&f->loops[i]) == kind && !is_left_over(f, i);
+  for (size_t i = 0; i < f->n_loops && left > 0.5; i++) {
+    if (kind_of(&f->loops[i]) != kind || is_left_over(f, i))
       continue;
-    struct sass_part turn = *l;
+    struct sass_part turn = f->loops[i];
+    double share = left / (double)n, width = width_of(&turn, kind);
     // Unrolled wider than there is to do: narrower code that waits once.
     if (share < width && turn.batches > 0)
-      turn.batches = turn.batches * share >= width ? turn.batches : width / share;
+      turn.batches = fmax(turn.batches, width / share);
     add(out, &turn, share / width);
   }
 }
 
-bool sass_execute(const struct sass_facts *f, double loads, double stores, double shared,
-                  struct sass_part *out)
+bool sass_execute(const struct sass_facts *f, const struct sass_counted *c, struct sass_part *out)
 {
-  size_t n_loads = 0, n_shared = 0, n_bare = 0;
-  struct sass_part bare = {0};
+  struct sass_part unknown = {0};
+  bool loops_of_loads = false;
   memset(out, 0, sizeof *out);
+  add(out, &f->outside, 1);
   for (size_t i = 0; i < f->n_loops; i++) {
     const struct sass_part *l = &f->loops[i];
-    n_loads += l->loads > 0 && !is_left_over(f, i);
-    n_shared += !(l->loads > 0) && l->shared > 0;
-    if (!(l->loads > 0) && !(l->shared > 0) && !(l->stores > 0) && !f->around[i]) {
-      n_bare++;
-      add(&bare, l, 1);
-    }
+    loops_of_loads |= l->loads > 0;
+    // A loop around others is a small part of them.
+    if (kind_of(l) == OF_NOTHING && !(l->stores > 0) && !f->around[i])
+      add(&unknown, l, 1);
   }
-  add(out, &f->outside, 1);
-  // What the code outside of loops does not do, loops do.
-  double left = loads - f->outside.loads;
-  if (left < 0 && f->outside.loads > 0) {
-    // Not all of it is executed: guards, narrower code for what loops leave over.
-    double part = loads / f->outside.loads;
-    out->batches *= part;
-    out->loads = loads;
+  double left = c->loads - f->outside.loads;
+  if (f->outside.loads > 0 && (left < 0 || (left > 0.5 && !loops_of_loads))) {
+    // Guards, or narrower code for what loops leave over, was not gone through.
+    out->batches *= c->loads / f->outside.loads;
+    out->loads = left < 0 ? c->loads : out->loads;
   }
-  if (left > 0.5 && n_loads)
-    add_loops(f, left, n_loads, true, out);
-  else if (left > 0.5 && f->outside.loads > 0) // an outer loop goes through it again
-    out->batches *= loads / f->outside.loads;
-  left = shared - out->shared;
-  if (left > 0.5 && n_shared)
-    add_loops(f, left, n_shared, false, out);
-  bool loads_fit = out->loads >= 0.8 * loads && out->loads <= 1.25 * loads;
-  bool stores_fit = out->stores >= 0.7 * stores - 1;
+  add_loops(f, OF_LOADS, left, out);
+  add_loops(f, OF_SHARED, c->shared - out->shared, out);
+  add_loops(f, OF_FLOATS, c->floats - out->floats, out);
+  bool loads_fit = out->loads >= 0.8 * c->loads && out->loads <= 1.25 * c->loads;
+  bool stores_fit = out->stores >= 0.7 * c->stores - 1;
   // What stands under a condition is a small part of the whole, or is not told apart.
-  bool shared_fit = out->shared >= 0.7 * shared - 2 &&
-                    (out->shared <= 1.5 * shared + 2 ||
-                     out->shared - shared <= 0.1 * out->instructions);
-  if (!n_bare && loads_fit && stores_fit && shared_fit)
+  bool shared_fit = out->shared >= 0.7 * c->shared - 2 &&
+                    (out->shared <= 1.5 * c->shared + 2 ||
+                     out->shared - c->shared <= 0.2 * out->instructions);
+  if (!(unknown.instructions > 0) && loads_fit && stores_fit && shared_fit)
     return true;
-  out->instructions = bare.instructions;
-  out->stalls = bare.stalls;
-  out->waits = bare.waits;
+  out->instructions = unknown.instructions;
+  out->stalls = unknown.stalls;
+  out->waits = unknown.waits;
   return false;
 }

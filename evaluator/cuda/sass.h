@@ -20,6 +20,7 @@ struct sass_part {
   double stores;  // to global memory
   double shared;  // loads, stores and atomics of shared memory
   double special; // of the special function unit
+  double floats;  // additions, multiplications and both at once, of any width
 };
 
 struct sass_facts {
@@ -34,13 +35,18 @@ struct sass_facts {
 // instruction. Calls are not followed.
 void sass_read(const unsigned char *text, size_t len, struct sass_facts *out);
 
-// What a warp executes that makes `loads` loads, `stores` stores and `shared`
-// accesses of shared memory. Loops that have such accesses share them evenly; a
-// loop beside one with several times its loads is what unrolling left over.
-// Returns false where the code cannot be told from it: loops without any access,
-// or others than were counted. Instructions, stalls and waits are then those of one
+// What was counted of a warp.
+struct sass_counted {
+  double loads, stores; // of global memory
+  double shared;        // accesses of shared memory
+  double floats;        // arithmetic on floats
+};
+
+// What a warp executes of which that was counted. Loops with accesses share them
+// evenly, and those without share the arithmetic; a loop beside one with several
+// times its loads is what unrolling left over. Returns false where the code cannot
+// be told from it: loops with neither, or other accesses than were counted. Instructions, stalls and waits are then those of one
 // turn of the loops that nothing is known of, or 0.
-bool sass_execute(const struct sass_facts *f, double loads, double stores, double shared,
-                  struct sass_part *out);
+bool sass_execute(const struct sass_facts *f, const struct sass_counted *c, struct sass_part *out);
 
 #endif

@@ -407,6 +407,13 @@ static struct sass_facts sass_of(const char *text)
   return f;
 }
 
+static bool execute(const struct sass_facts *f, double loads, double stores, double shared,
+                    double floats, struct sass_part *out)
+{
+  struct sass_counted c = {loads, stores, shared, floats};
+  return sass_execute(f, &c, out);
+}
+
 // How many of a thread's loads are under way together stands in the machine code,
 // and so does what a turn of a loop takes.
 static void machine_code_is_read(void)
@@ -415,11 +422,11 @@ static void machine_code_is_read(void)
   struct sass_facts f = sass_of("__global__ void f(float *x) { x[threadIdx.x] = 1; }");
   CHECK(f.outside.loads == 0 && f.outside.stores == 1 && f.n_loops == 0);
   CHECK(f.outside.instructions >= 4 && f.outside.instructions <= 16);
-  CHECK(sass_execute(&f, 0, 1, 0, &x) && x.instructions == f.outside.instructions);
+  CHECK(execute(&f, 0, 1, 0, 0, &x) && x.instructions == f.outside.instructions);
   f = sass_of("__global__ void f(const float *x, float *y) {\n"
               "  int i = threadIdx.x; y[i] = x[i] + x[i + 32] + x[i + 64] + x[i + 96]; }");
   CHECK(f.outside.loads == 4 && f.n_loops == 0);
-  CHECK(sass_execute(&f, 4, 1, 0, &x));
+  CHECK(execute(&f, 4, 1, 0, 0, &x));
   CHECK(x.batches >= 1 && x.batches <= 2); // together, or the first one waited for alone
   // Each address is the value before it.
   f = sass_of("__global__ void f(const int *x, int *y, int n) {\n"
@@ -428,7 +435,7 @@ static void machine_code_is_read(void)
               "  for (int k = 0; k < n; k++) p = x[p];\n"
               "  y[threadIdx.x] = p; }");
   CHECK(f.n_loops >= 1);
-  CHECK(sass_execute(&f, 1000, 1, 0, &x));
+  CHECK(execute(&f, 1000, 1, 0, 0, &x));
   CHECK_NEAR(x.batches, 1000, 0.01);
   CHECK(x.instructions > 3000 && x.instructions < 12000);
   CHECK(x.stalls >= x.instructions);
@@ -437,14 +444,14 @@ static void machine_code_is_read(void)
               "  float s = 0;\n"
               "  for (int i = threadIdx.x; i < n; i += 256) s += x[i];\n"
               "  y[threadIdx.x] = s; }");
-  sass_execute(&f, 1024, 1, 0, &x);
+  execute(&f, 1024, 1, 0, 0, &x);
   CHECK(x.batches >= 1024 / 32 && x.batches <= 1024 / 4);
   CHECK(x.instructions > 2000 && x.instructions < 5000);
   // With stores that may hit what is loaded next there is one load at a time.
   f = sass_of("__global__ void f(const float *x, float *y, int n, int step) {\n"
               "#pragma unroll 1\n"
               "  for (int i = threadIdx.x; i < n; i += step) y[i] = x[i]; }");
-  CHECK(sass_execute(&f, 1024, 1024, 0, &x));
+  CHECK(execute(&f, 1024, 1024, 0, 0, &x));
   CHECK_NEAR(x.batches, 1024, 0.01);
   // Shared memory and the special function unit; a chain of additions is four
   // cycles from one to the next.
@@ -463,7 +470,14 @@ static void machine_code_is_read(void)
               "#pragma unroll 1\n"
               "  for (int k = 0; k < n; k++) v = v * a + 1;\n"
               "  y[threadIdx.x] = v; }");
-  CHECK(!sass_execute(&f, 0, 1, 0, &x));
+  CHECK(execute(&f, 0, 1, 0, 2000, &x));
+  CHECK(x.floats > 1600 && x.floats < 2400 && x.instructions > 2400 && x.stalls > 8000);
+  f = sass_of("__global__ void f(unsigned *y, unsigned a, int n) { unsigned v = a;\n"
+              "#pragma unroll 1\n"
+              "  for (int k = 0; k < n; k++) v = v * a ^ v >> 7;\n"
+              "  y[threadIdx.x] = v; }");
+  CHECK(!execute(&f, 0, 1, 0, 0, &x));
+  CHECK(x.stalls > x.instructions); // of a turn
   // Bytes that are no code do no harm.
   unsigned char noise[16 * 64 + 7];
   for (size_t i = 0; i < sizeof noise; i++)

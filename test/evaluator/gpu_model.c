@@ -383,7 +383,7 @@ static void test_terms_by_hand(void)
   modelled(&c, 32, &m);
   CHECK_NEAR(m.dram_bytes, 8 * n64, 1e-12);
   CHECK_NEAR(m.term_us[KR_TERM_DRAM], 8 * n64 / 4.3e12 * 1e6, 0.01);
-  CHECK_NEAR(m.term_us[KR_TERM_L2], 8 * n64 / 5.5e12 * 1e6, 0.01);
+  CHECK_NEAR(m.term_us[KR_TERM_L2], 8 * n64 / 6.8e12 * 1e6, 0.01);
   // One line of 128 bytes a cycle and multiprocessor.
   CHECK_NEAR(m.term_us[KR_TERM_L1], 8 * n64 / 128 / 132 / 1.98e9 * 1e6, 0.01);
   CHECK_INT(m.bound, KR_TERM_DRAM);

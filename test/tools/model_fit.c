@@ -1,4 +1,4 @@
-// model_fit [--set NAME=VALUE]... [--fit NAME,NAME,...] [--stay X] [-q] FILE...: holds the
+// model_fit [--set NAME=VALUE]... [--fit NAME,NAME,...] [--stay X] [--bounds M,P,R] [-q] FILE...: holds the
 // model of a GPU's time against measured times. A FILE has a JSON object a line:
 //
 //   {"family": "copy", "variant": "float4", "us": 130.0, "registers": 12, "counters": {...}}
@@ -7,7 +7,8 @@
 // pairs of one family whose measured times differ by 15 % or more are ranked
 // right, and Spearman's rank correlation. --fit searches the named constants of
 // gpu_model.c, one after another, and prints them; it writes nothing. --stay says
-// how dear it is to leave the constants that are compiled in.
+// how dear it is to leave the constants that are compiled in. With --bounds MEDIAN,
+// P90,RIGHT it exits 1 when an error is larger, or a smaller part of pairs right.
 #include "evaluator/gpu_model.c"
 
 #include <stdlib.h>
@@ -41,6 +42,7 @@ static struct row *rows;
 static size_t n_rows, cap_rows;
 static struct constants now;
 static double stay = 0.004;
+static double most_median = INFINITY, most_p90 = INFINITY, least_right = 0;
 
 static double *constant(struct constants *k, const char *name, size_t len)
 {
@@ -196,7 +198,8 @@ static double spearman(const double *x, const double *y, size_t n)
   return (sxy - sx * sy / m) / sqrt((sxx - sx * sx / m) * (syy - sy * sy / m));
 }
 
-static void report(bool quiet)
+// Returns whether it is within the bounds.
+static bool report(bool quiet)
 {
   size_t pairs;
   double ratios;
@@ -240,9 +243,12 @@ static void report(bool quiet)
     printf("modelled above %.2fx: %zu, measured faster %zu (%.1f %%)\n", least, n, right,
            n ? 100.0 * (double)right / (double)n : 0);
   }
+  bool within = error[n_rows / 2] <= most_median && error[n_rows * 9 / 10] <= most_p90 &&
+                (double)wrong <= (1 - least_right) * (double)pairs;
   free(error);
   free(seen);
   free(told);
+  return within;
 }
 
 int main(int argc, char **argv)
@@ -260,6 +266,9 @@ int main(int argc, char **argv)
       to_fit = argv[++i];
     } else if (!strcmp(argv[i], "--stay") && i + 1 < argc) {
       stay = strtod(argv[++i], NULL);
+    } else if (!strcmp(argv[i], "--bounds") && i + 1 < argc) {
+      if (sscanf(argv[++i], "%lf,%lf,%lf", &most_median, &most_p90, &least_right) != 3)
+        return 2;
     } else if (!strcmp(argv[i], "-q")) {
       quiet = true;
     } else {
@@ -272,6 +281,5 @@ int main(int argc, char **argv)
   }
   if (to_fit)
     fit(to_fit);
-  report(quiet);
-  return 0;
+  return report(quiet) ? 0 : 1;
 }
