@@ -12,6 +12,7 @@ extern const struct kr_rule private_histogram_rule;
 extern const struct kr_rule read_only_loads_rule;
 extern const struct kr_rule restrict_rule;
 extern const struct kr_rule row_lanes_rule;
+extern const struct kr_rule shared_pad_rule;
 extern const struct kr_rule small_powers_rule;
 extern const struct kr_rule row_per_warp_rule;
 extern const struct kr_rule transpose_tile_rule;

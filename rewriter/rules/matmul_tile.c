@@ -30,6 +30,8 @@ struct product {
   size_t first_guard;      // items before it hold for every thread
   size_t k, k_bound;       // the loop's variable; expression
   size_t sum, sum_item;    // name; item that declares it
+  // It begins with more than a number, which is added at the end, behind the guards.
+  bool begins;
   size_t statement;        // sum += ...
   size_t operand[N_SIDES]; // the subscript that goes by x, and by y
   size_t load[N_SIDES];    // what stands for it in the statement: itself, or a local
@@ -216,7 +218,7 @@ static bool read_kernel(struct product *p)
   free(uniform);
   if (!ok)
     return false;
-  // The sum begins as a number, in a declaration of its own.
+  // The sum begins in a declaration of its own.
   p->sum_item = SYNTAX_NONE;
   for (size_t i = 0; i < p->sh.n_items; i++) {
     if (!p->sh.items[i].guard && p->sh.items[i].stmt == s->names[p->sum].stmt)
@@ -224,8 +226,9 @@ static bool read_kernel(struct product *p)
   }
   const struct syntax_name *sum = &s->names[p->sum];
   if (p->sum_item == SYNTAX_NONE || sum->init == SYNTAX_NONE || sum->escapes || !sum->type.known ||
-      s->exprs[syntax_strip(s, sum->init)].kind != EXPR_NUMBER)
+      sum->type.pointers || sum->n_dims)
     return false;
+  p->begins = s->exprs[syntax_strip(s, sum->init)].kind != EXPR_NUMBER;
   // What is multiplied is written by nobody meanwhile.
   for (int side = 0; side < N_SIDES; side++) {
     size_t root;
@@ -302,21 +305,27 @@ static void put_statement(struct emit *e, const struct product *p, const char *s
   substs_release(&l);
 }
 
-// What comes behind the loop, under what guards are left to open.
-static void put_rest(struct emit *e, struct product *p, size_t from, const struct substs *l)
+// What comes behind the loop, under what guards are left to open; `products` is to
+// be added to the sum first, where that is still to be done.
+static void put_rest(struct emit *e, struct product *p, size_t from, const struct substs *l,
+                     const char *products)
 {
   struct syntax *s = p->s;
   struct shape rest = p->sh;
   rest.n_items = 0;
   bool *wanted = kr_xcalloc(s->n_names + 1, sizeof *wanted);
   for (size_t i = from; i < p->sh.n_items; i++) {
-    if (i != p->sum_item)
+    if (i != p->sum_item || p->begins)
       rest.items[rest.n_items++] = p->sh.items[i];
   }
+  if (p->begins)
+    wanted[p->sum] = true;
   for (size_t i = 1; i < p->sh.n_work; i++)
     wanted_mark(s, wanted, s->stmts[p->sh.work[i]].span, l);
   wanted_close(s, &rest, l, wanted);
   unsigned opened = emit_items(e, &rest, l, wanted);
+  if (products)
+    emit_line(e, "%s += %s;", s->names[p->sum].name, products);
   for (size_t i = 1; i < p->sh.n_work; i++)
     emit_stmt(e, p->sh.work[i], l);
   while (opened--)
@@ -337,7 +346,7 @@ static char *write_plain(struct product *p, const struct plan *plan)
   for (int side = SIDE_Y; side >= 0; side--)
     emit_line(&e, "__shared__ %s %s[%lld][%lld];", p->type[side], plan->name[side], t, t + 1);
   for (size_t i = 0; i < p->first_guard; i++) {
-    if (i != p->sum_item)
+    if (i != p->sum_item || p->begins)
       emit_stmt(&e, p->sh.items[i].stmt, NULL);
   }
   // Coordinates that are declared behind a guard are needed before it here.
@@ -349,7 +358,11 @@ static char *write_plain(struct product *p, const struct plan *plan)
       }
     }
   }
-  emit_stmt(&e, p->sh.items[p->sum_item].stmt, NULL);
+  char *sum = p->begins ? syntax_fresh(s, "products") : NULL, *sum_type = shape_scalar(s, p->sum);
+  if (sum)
+    emit_line(&e, "%s %s = 0;", sum_type, sum);
+  else
+    emit_stmt(&e, p->sh.items[p->sum_item].stmt, NULL);
   emit_open(&e, "for (%s %s = 0; %s < %s; %s += %lld) ", k_type, k0, k0, k_bound, k0, t);
   for (int side = SIDE_Y; side >= 0; side--) {
     // x runs along what lies together in memory.
@@ -376,11 +389,13 @@ static char *write_plain(struct product *p, const struct plan *plan)
   char *x = kr_xasprintf("%s[%s][threadIdx.x]", plan->name[SIDE_X], k);
   char *y = kr_xasprintf("%s[threadIdx.y][%s]", plan->name[SIDE_Y], k);
   e.level++;
-  put_statement(&e, p, NULL, x, y);
+  put_statement(&e, p, sum, x, y);
   e.level--;
   emit_line(&e, "__syncthreads();");
   emit_close(&e);
-  put_rest(&e, p, p->first_guard, NULL);
+  put_rest(&e, p, p->first_guard, NULL, sum);
+  free(sum);
+  free(sum_type);
   free(x);
   free(y);
   free(k0);
@@ -400,7 +415,8 @@ static char *write_blocked(struct product *p, const struct plan *plan)
   char *part[N_SIDES] = {syntax_fresh(s, "x_part"), syntax_fresh(s, "y_part")};
   char *k_bound = shape_bound_text(s, p->k_bound), *k_type = shape_scalar(s, p->k);
   char *sum_type = shape_scalar(s, p->sum);
-  char *init = substs_text(NULL, s, s->exprs[s->names[p->sum].init].span);
+  char *init = p->begins ? kr_xstrdup("0")
+                         : substs_text(NULL, s, s->exprs[s->names[p->sum].init].span);
   long long threads = plan->threads[0] * plan->threads[1], deep = plan->deep;
   long long nx = plan->each[SIDE_X], ny = plan->each[SIDE_Y];
   emit_begin(&e, s);
@@ -473,8 +489,9 @@ static char *write_blocked(struct product *p, const struct plan *plan)
              "blockIdx.x * %lld + threadIdx.x * %lld + %s", (long long)plan->tile[SIDE_X], nx, j);
   substs_add(&l, s->exprs[s->names[p->at[SIDE_Y].name].init].span,
              "blockIdx.y * %lld + threadIdx.y * %lld + %s", (long long)plan->tile[SIDE_Y], ny, i);
-  emit_line(&e, "%s %s = %s;", sum_type, s->names[p->sum].name, sum);
-  put_rest(&e, p, 0, &l);
+  if (!p->begins)
+    emit_line(&e, "%s %s = %s;", sum_type, s->names[p->sum].name, sum);
+  put_rest(&e, p, 0, &l, p->begins ? sum : NULL);
   emit_close(&e);
   e.level--;
   substs_release(&l);

@@ -19,6 +19,7 @@ const struct kr_rule *const kr_rules[] = {
     &row_lanes_rule,
     &float_arithmetic_rule,
     &small_powers_rule,
+    &shared_pad_rule,
     &warp_shuffle_rule,
     &vector4_rule,
     &coarsen_rule,
