@@ -7,6 +7,9 @@
 
 #include "mem.h"
 
+// What a buffer holds that was handed out: nothing, and nothing to release.
+static char bytes_nothing[1];
+
 void kr_bytes_init(struct kr_bytes *b, size_t max)
 {
   b->cap = 64;
@@ -19,7 +22,8 @@ void kr_bytes_init(struct kr_bytes *b, size_t max)
 
 void kr_bytes_release(struct kr_bytes *b)
 {
-  free(b->data);
+  if (b->data != bytes_nothing)
+    free(b->data);
   b->data = NULL;
   b->len = b->cap = 0;
 }
@@ -27,7 +31,8 @@ void kr_bytes_release(struct kr_bytes *b)
 void kr_bytes_reset(struct kr_bytes *b)
 {
   b->len = 0;
-  b->data[0] = '\0';
+  if (b->data != bytes_nothing)
+    b->data[0] = '\0';
   b->toobig = false;
 }
 
@@ -39,10 +44,10 @@ static int bytes_reserve(struct kr_bytes *b, size_t more)
   }
   size_t need = b->len + more + 1;
   if (need > b->cap) {
-    size_t cap = b->cap;
+    size_t cap = b->cap ? b->cap : 64;
     while (cap < need)
       cap = cap < 1 << 20 ? 2 * cap : cap + cap / 2;
-    b->data = kr_xrealloc(b->data, cap);
+    b->data = kr_xrealloc(b->data == bytes_nothing ? NULL : b->data, cap);
     b->cap = cap;
   }
   return 0;
@@ -87,8 +92,9 @@ int kr_bytes_addf(struct kr_bytes *b, const char *fmt, ...)
 
 char *kr_bytes_take(struct kr_bytes *b)
 {
-  char *data = b->data;
-  size_t max = b->max;
-  kr_bytes_init(b, max);
+  char *data = b->data == bytes_nothing ? kr_xstrdup("") : b->data;
+  b->data = bytes_nothing;
+  b->len = b->cap = 0;
+  b->toobig = false;
   return data;
 }

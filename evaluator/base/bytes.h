@@ -26,7 +26,8 @@ int kr_bytes_add(struct kr_bytes *b, const void *data, size_t len);
 int kr_bytes_adds(struct kr_bytes *b, const char *s);
 int kr_bytes_addc(struct kr_bytes *b, char c);
 int kr_bytes_addf(struct kr_bytes *b, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
-// Hands the memory to the caller, who frees it; the buffer is empty after.
+// Hands the memory to the caller, who frees it; the buffer is empty after, and
+// holds nothing that would have to be released.
 char *kr_bytes_take(struct kr_bytes *b);
 
 #endif
