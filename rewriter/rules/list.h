@@ -16,6 +16,7 @@ extern const struct kr_rule shared_pad_rule;
 extern const struct kr_rule small_powers_rule;
 extern const struct kr_rule row_per_warp_rule;
 extern const struct kr_rule transpose_tile_rule;
+extern const struct kr_rule unroll_rule;
 extern const struct kr_rule vector4_rule;
 extern const struct kr_rule warp_shuffle_rule;
 

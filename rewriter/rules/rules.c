@@ -23,6 +23,7 @@ const struct kr_rule *const kr_rules[] = {
     &warp_shuffle_rule,
     &vector4_rule,
     &coarsen_rule,
+    &unroll_rule,
     &restrict_rule,
     &read_only_loads_rule,
     &block_size_rule,
