@@ -142,7 +142,7 @@ void redact_bytes(struct kr_bytes *b)
   kr_bytes_init(&clean, 2 * b->len + 64);
   redact_append(&clean, b->data, b->len);
   explicit_bzero(b->data, b->len);
-  free(b->data);
+  kr_bytes_release(b);
   b->data = clean.data;
   b->len = clean.len;
   b->cap = clean.cap;
