@@ -371,9 +371,11 @@ static bool check_fills(struct assembly *a)
   return ok;
 }
 
-// The same variable passed for two pointers.
-static void warn_same_arguments(struct assembly *a)
+// The same variable passed for two pointers, one of which is written through: a
+// version that holds where they differ may be wrong there.
+static bool refuse_same_arguments(struct assembly *a)
 {
+  bool ok = true;
   for (size_t s = 0; s < a->k->n_sites; s++) {
     const struct kr_psite *site = &a->k->sites[s];
     for (size_t i = 0; i < site->n_args && i < a->k->n_params; i++) {
@@ -382,7 +384,8 @@ static void warn_same_arguments(struct assembly *a)
         const struct asm_leaf *p = asm_leaf_find(a, a->k->params[j].name);
         const struct asm_leaf *q = asm_leaf_find(a, a->k->params[i].name);
         if (!x || !y || strcmp(x, y) || !p || !q || p->leaf->kind != KR_SCALAR_POINTER ||
-            q->leaf->kind != KR_SCALAR_POINTER)
+            q->leaf->kind != KR_SCALAR_POINTER ||
+            (p->leaf->pointee_const && q->leaf->pointee_const))
           continue;
         bool aliased = false;
         for (size_t k = 0; k < a->m->n_sections; k++)
@@ -391,12 +394,13 @@ static void warn_same_arguments(struct assembly *a)
                                   (!strcmp(a->m->sections[k].path, q->path) ||
                                    !strcmp(a->m->sections[k].path, p->path)));
         if (!aliased)
-          asm_tell(a, KR_SEV_WARNING, asm_marker_place(a),
-                   "line %u passes `%s` for both `%s` and `%s`; say so: %s = &%s", site->line, x,
-                   p->path, q->path, q->path, p->path);
+          ok = asm_fail(a, asm_marker_place(a),
+                        "line %u passes `%s` for both `%s` and `%s`; say so: %s = &%s", site->line,
+                        x, p->path, q->path, q->path, p->path);
       }
     }
   }
+  return ok;
 }
 
 // --- terms ---
@@ -634,9 +638,8 @@ int assemble_contract(const struct assemble_request *r, struct kr_contract *out,
     ok &= take_terms(&a);
     ok &= take_min_speedup(&a);
   }
-  ok = ok && asm_cases(&a);
+  ok = ok && asm_cases(&a) && refuse_same_arguments(&a);
   if (ok) {
-    warn_same_arguments(&a);
     out->n_params = a.k->n_params;
     out->params = asm_params(out, a.k, a.k->params);
     take_rest(&a);

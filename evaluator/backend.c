@@ -44,9 +44,12 @@ void kr_time_result_release(struct kr_time_result *r)
       free(r->a_after[i]);
     if (r->b_after)
       free(r->b_after[i]);
+    if (r->b_during)
+      free(r->b_during[i]);
   }
   free(r->a_after);
   free(r->b_after);
+  free(r->b_during);
   free(r->a_us);
   free(r->b_us);
   memset(r, 0, sizeof *r);

@@ -53,6 +53,7 @@ struct kr_run_result {
   size_t n_buffers;
   bool gap_written; // poison beside a buffer was overwritten
   size_t gap_buffer;
+  bool state_written; // a variable of the module, which the next launch finds, was changed
   double wall_ms;
   double cpu_ms; // processor time of the launch, which does not grow with load; 0: not known
   bool device_lost; // nothing more can run in this process
@@ -87,6 +88,8 @@ struct kr_time_result {
   // when it is checked and not when it is timed. NULL when they are larger than
   // 16 MiB together and `keep_after` was not set.
   unsigned char **a_after, **b_after;
+  // The same of `b` after a batch in the midst of the timed ones, drawn at random.
+  unsigned char **b_during;
   size_t n_buffers;
   bool device_lost; // nothing more can run in this process
   char note[128];              // a clock drop, a throttle; "" when none

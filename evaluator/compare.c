@@ -122,6 +122,21 @@ static enum compare_kind real_passes(double c, double r, const struct tolerance 
   return off <= allowed ? COMPARE_EQUAL : COMPARE_VALUE;
 }
 
+// Nought where the original has a value, too small for a tolerance that is
+// relative to the output as a whole: one may be cancellation, many are work not
+// done. What may be flushed to zero is not counted.
+enum { MISSING_SHARE = 8, MISSING_LEAST = 4 };
+
+static double least_counted(enum kr_kind kind)
+{
+  return kind == KR_F64 ? 1e-280 : kind == KR_F16 ? 1e-4 : 1e-30;
+}
+
+static bool too_many_missing(int64_t missing, int64_t compared)
+{
+  return missing >= MISSING_LEAST && missing > compared / MISSING_SHARE;
+}
+
 static void first_wrong(struct compare_result *out, enum compare_kind kind, int64_t index,
                         double expected, double got)
 {
@@ -145,6 +160,8 @@ static void first_wrong(struct compare_result *out, enum compare_kind kind, int6
     const type *twin = (const type *)(const void *)c->got[1];                                      \
     double sum = 0, worst = 0;                                                                     \
     bool nonzero = false;                                                                          \
+    int64_t missing = 0;                                                                           \
+    const double least = least_counted(c->kind);                                                   \
     if (c->stride != sizeof(type))                                                                 \
       return false;                                                                                \
     for (int64_t i = 0; i < c->count; i++)                                                         \
@@ -160,10 +177,11 @@ static void first_wrong(struct compare_result *out, enum compare_kind kind, int6
       if (!(off <= allowed))                                                                       \
         return false;                                                                              \
       nonzero |= g != 0;                                                                           \
+      missing += g == 0 && fabs(r) > least && t->atol < 0;                                         \
       if (off > worst * scale)                                                                     \
         worst = off / scale;                                                                       \
     }                                                                                              \
-    if (sum > 0 && !nonzero)                                                                       \
+    if ((sum > 0 && !nonzero) || too_many_missing(missing, c->count))                              \
       return false;                                                                                \
     out->max_rel_err = worst > out->max_rel_err ? worst : out->max_rel_err;                        \
     out->exact &= !memcmp(ref, got, (size_t)c->count * sizeof(type));                              \
@@ -181,6 +199,7 @@ static void compare_column(const struct column *c, const struct compare_input *q
 {
   double rms = t->exact ? 0 : column_rms(c, q);
   bool ref_nonzero = false, got_nonzero = false;
+  int64_t missing = 0;
   for (int64_t i = 0; i < c->count; i++) {
     size_t at = (size_t)i * c->stride;
     const unsigned char *r = c->ref[0] + at, *g[2] = {c->got[0] + at, c->got[1] + at};
@@ -202,6 +221,7 @@ static void compare_column(const struct column *c, const struct compare_input *q
     double got = number_get(c->kind, g[0]);
     ref_nonzero |= expected != 0 && isfinite(expected);
     got_nonzero |= got != 0;
+    missing += got == 0 && !t->exact && t->atol < 0 && fabs(expected) > least_counted(c->kind);
     for (int run = 0; run < (twins ? 1 : 2) && kind == COMPARE_EQUAL; run++) {
       if (!memcmp(g[run], r, c->size))
         continue;
@@ -225,11 +245,13 @@ static void compare_column(const struct column *c, const struct compare_input *q
     if (kind != COMPARE_EQUAL)
       first_wrong(out, kind, i, expected, got);
   }
-  if (out->kind == COMPARE_EQUAL && ref_nonzero && !got_nonzero) {
+  bool all_zero = ref_nonzero && !got_nonzero;
+  if (out->kind == COMPARE_EQUAL && (all_zero || too_many_missing(missing, out->n_compared))) {
     for (int64_t i = 0; i < c->count; i++) {
       double expected = number_get(c->kind, c->ref[0] + (size_t)i * c->stride);
-      if (expected != 0 && isfinite(expected)) {
-        first_wrong(out, COMPARE_ALL_ZERO, i, expected, 0);
+      if (expected != 0 && isfinite(expected) &&
+          number_get(c->kind, c->got[0] + (size_t)i * c->stride) == 0) {
+        first_wrong(out, all_zero ? COMPARE_ALL_ZERO : COMPARE_MISSING, i, expected, 0);
         break;
       }
     }
@@ -340,6 +362,10 @@ void compare_describe(const struct compare_input *q, const struct compare_result
   case COMPARE_VALUE:
   case COMPARE_NONFINITE:
     kr_bytes_addf(out, "%s is %.9g, expected %.9g", where.data, r->got, r->expected);
+    break;
+  case COMPARE_MISSING:
+    kr_bytes_addf(out, "more than an eighth of `%s` is zero where the original has values; %s "
+                  "should be %.9g", section->path, where.data, r->expected);
     break;
   case COMPARE_ALL_ZERO:
     kr_bytes_addf(out, "all of `%s` is zero; %s should be %.9g", section->path, where.data,

@@ -15,8 +15,9 @@
 enum {
   QUICK_BYTES = EVALUATOR_LARGE_BYTES, // a size above this waits for a thorough check
   SMALL_BYTES = 1 << 20, // of those above this a quick check takes one
-  INTEGER_BYTES = 4 << 20,
-  LEAST_POINTS = 5
+  CHEAP_BYTES = 4 << 20,
+  LEAST_POINTS = 5,
+  MOST_ARGUMENTS = 12
 };
 
 // --- one instance ---
@@ -55,6 +56,14 @@ static int check_pair(struct judgement *j, enum kr_stage stage, const struct kr_
     }
   }
   const struct trial *ref = expected ? expected : fresh;
+  // Whatever a variable of the module holds, the next launch may use in place of
+  // work of its own.
+  if (got.state_written && !ref->state_written) {
+    judge_fail(j, stage, KR_STATUS_FAULT, in->held_out,
+               "it leaves values behind in a variable of its own, where its next launch finds them");
+    rc = JUDGE_FAILED;
+    goto out;
+  }
   // Inputs of extreme magnitude ask for more than the original promises where
   // its own results are not finite.
   if (j->extreme && compare_count_nonfinite(in, ref->run[0].after)) {
@@ -111,28 +120,35 @@ int judge_fresh(struct judgement *j, enum kr_stage stage, size_t case_index, uin
 {
   struct kr_evaluator *e = j->e;
   struct kr_instance in;
-  struct kr_dataset *data = NULL;
   struct kr_err err = {{0}};
   if (evaluator_instance(e, case_index, seed, dist, o, n, &in, &err))
     return JUDGE_PASSED;
   in.held_out = held_out;
+  j->extreme = dist == KR_DIST_LARGE || dist == KR_DIST_MIXED;
+  int rc = judge_instance(j, stage, &in);
+  j->extreme = false;
+  kr_instance_release(&in);
+  return rc;
+}
+
+int judge_instance(struct judgement *j, enum kr_stage stage, struct kr_instance *in)
+{
+  struct kr_evaluator *e = j->e;
+  struct kr_dataset *data = NULL;
+  struct kr_err err = {{0}};
   // Every other time outputs hold what a launch before may have left, so that a
   // kernel that fills in only what looks untouched is found out.
-  if (j->n_fresh++ & 1 && instance_use_outputs(&in, &err)) {
-    kr_instance_release(&in);
+  if (j->n_fresh++ & 1 && instance_use_outputs(in, &err)) {
     judge_broke(j, err.text);
     return JUDGE_BROKE;
   }
-  j->extreme = dist == KR_DIST_LARGE || dist == KR_DIST_MIXED;
   int rc = JUDGE_BROKE;
-  if (e->backend->load(e->dev, &in, &data, &err))
+  if (e->backend->load(e->dev, in, &data, &err))
     judge_broke(j, err.text);
   else
-    rc = check_loaded(j, stage, &in, data, NULL);
+    rc = check_loaded(j, stage, in, data, NULL);
   if (data)
     e->backend->dataset_free(e->dev, data);
-  kr_instance_release(&in);
-  j->extreme = false;
   return rc;
 }
 
@@ -284,25 +300,31 @@ static bool is_above(const struct kr_evaluator *e, const struct sizes_point *p)
 // what hides below the tolerance shows.
 static int check_integers(struct judgement *j)
 {
-  struct kr_evaluator *e = j->e;
+  struct sizes_point best;
+  if (!j->e->ref.integer_exact || !judge_largest_cheap(j->e, &best))
+    return JUDGE_PASSED;
+  return judge_point(j, &best, KR_DIST_INTEGER);
+}
+
+bool judge_largest_cheap(const struct kr_evaluator *e, struct sizes_point *out)
+{
   struct sizes_point best = {0};
   size_t most = 0;
-  if (!e->ref.integer_exact)
-    return JUDGE_PASSED;
   for (size_t k = 0; k < e->c->n_cases; k++) {
-    if (e->cases[k].bytes <= INTEGER_BYTES && e->cases[k].bytes > most) {
+    if (e->cases[k].bytes <= CHEAP_BYTES && e->cases[k].bytes > most) {
       most = e->cases[k].bytes;
       best = (struct sizes_point){.case_index = k};
     }
   }
   for (size_t i = 0; i < e->n_points; i++) {
     size_t bytes = judge_point_bytes(e, &e->points[i]);
-    if (bytes <= INTEGER_BYTES && bytes > most) {
+    if (bytes <= CHEAP_BYTES && bytes > most) {
       most = bytes;
       best = e->points[i];
     }
   }
-  return most ? judge_point(j, &best, KR_DIST_INTEGER) : JUDGE_PASSED;
+  *out = best;
+  return most > 0;
 }
 
 // Zeros hide what a scalar does.
@@ -313,6 +335,30 @@ static enum kr_distribution dist_for(const struct sizes_point *p, enum kr_distri
       return KR_DIST_NORMAL;
   }
   return dist;
+}
+
+// An argument that was never changed may have been ignored: of every scalar that
+// is no size a point stands among those that are tried in any case. Returns how many
+// stand in front then.
+static size_t order_by_argument(struct judgement *j, size_t *order, size_t front)
+{
+  const struct kr_evaluator *e = j->e;
+  const struct kr_case *k = &e->c->cases[0];
+  for (size_t b = 0; b < k->n_bindings && front < MOST_ARGUMENTS; b++) {
+    enum sizes_role role = e->cases[0].bindings[b].role;
+    if (role != SIZES_REAL && role != SIZES_INTEGER)
+      continue;
+    for (size_t i = front; i < e->n_points; i++) {
+      const struct sizes_point *p = &e->points[order[i]];
+      if (!p->n || p->case_index || strcmp(p->overrides[0].path, k->bindings[b].path))
+        continue;
+      size_t at = order[i];
+      order[i] = order[front];
+      order[front++] = at;
+      break;
+    }
+  }
+  return front;
 }
 
 static int check_held_out(struct judgement *j)
@@ -337,15 +383,19 @@ static int check_held_out(struct judgement *j)
       break;
     }
   }
+  size_t first = order_by_argument(j, order, n ? 1 : 0);
   int rc = check_integers(j);
+  if (rc == JUDGE_PASSED)
+    rc = judge_sensitive(j);
   bool large = false;
+  size_t least = first > LEAST_POINTS ? first : LEAST_POINTS;
   // Whatever the budget says, some sizes that nobody told are tried, of each
   // instantiation of a template one at least.
   bool *tried = kr_xcalloc(kr_contract_kernels(e->c), sizeof *tried);
   for (size_t i = 0; i < n && rc == JUDGE_PASSED; i++) {
     const struct sizes_point *p = &e->points[order[i]];
     size_t kernel = kr_case_kernel(e->c, p->case_index);
-    if (i >= LEAST_POINTS && tried[kernel] && !time_left(j))
+    if (i >= least && tried[kernel] && !time_left(j))
       continue;
     struct sizes_point other;
     bool redrawn = redraw(j, p, &other), as_it_is = true;
@@ -358,13 +408,15 @@ static int check_held_out(struct judgement *j)
       large |= bytes > SMALL_BYTES;
     }
     tried[kernel] = true;
+    // Zeros and the like may hide what an argument does.
+    bool argument = i > 0 && i < first;
     if (as_it_is)
-      rc = judge_point(j, p, dist_for(p, dists[i % 5]));
+      rc = judge_point(j, p, argument ? KR_DIST_NORMAL : dist_for(p, dists[i % 5]));
     if (rc == JUDGE_PASSED && redrawn && (j->o->thorough || !as_it_is)) {
       int clean = judge_clean_at(j, &other);
       rc = clean < 0 ? JUDGE_BROKE : JUDGE_PASSED;
       if (clean == 1)
-        rc = judge_point(j, &other, dist_for(&other, dists[(i + 1) % 5]));
+        rc = judge_point(j, &other, argument ? KR_DIST_NORMAL : dist_for(&other, dists[(i + 1) % 5]));
     }
   }
   free(order);

@@ -67,6 +67,10 @@ int judge_check(struct judgement *j);
 // is nothing there to compute.
 int judge_fresh(struct judgement *j, enum kr_stage stage, size_t case_index, uint64_t seed,
                 enum kr_distribution dist, const struct kr_override *o, size_t n, bool held_out);
+// The same for an instance in hand, whose outputs may be filled on the way.
+int judge_instance(struct judgement *j, enum kr_stage stage, struct kr_instance *in);
+// The largest of the declared cases and of the points that takes milliseconds.
+bool judge_largest_cheap(const struct kr_evaluator *e, struct sizes_point *out);
 
 // Bytes of all buffers at a point; SIZE_MAX when it is no size at all.
 size_t judge_point_bytes(const struct kr_evaluator *e, const struct sizes_point *p);
@@ -90,6 +94,12 @@ int judge_precision(struct judgement *j, enum kr_stage stage, const struct kr_in
 void judge_oracle_forget(struct judgement *j);
 // Puts what was raised into the verdict's note.
 void judge_oracle_note(struct judgement *j);
+
+// --- judge_sensitive.c ---
+
+// Inputs in which a few elements stand far above the others: what is left out of a
+// sum, or out of anything else that is divided among many, then shows.
+int judge_sensitive(struct judgement *j);
 
 // --- judge_sizes.c ---
 

@@ -16,7 +16,8 @@ enum {
   SEARCH_PAIRS = 60
 };
 
-// What the last of the timed launches left behind is compared too: a kernel may
+// What two of the timed launches left behind, the last and one in their midst, is
+// compared too: a kernel may
 // compute when it is checked and not when it is timed. Where the back end brings
 // nothing back this says nothing.
 static int check_timed(struct judgement *j, const struct kr_instance *in, struct kr_dataset *data,
@@ -24,7 +25,7 @@ static int check_timed(struct judgement *j, const struct kr_instance *in, struct
 {
   struct kr_err err = {{0}};
   struct trial fresh = {0};
-  if (!timed->b_after)
+  if (!timed->b_after && !timed->b_during)
     return JUDGE_PASSED;
   int rc = JUDGE_BROKE;
   if (!expected && (evaluator_original(j->e, in, data, &fresh, &err) || fresh.device_lost ||
@@ -35,22 +36,28 @@ static int check_timed(struct judgement *j, const struct kr_instance *in, struct
     return JUDGE_BROKE;
   }
   const struct trial *ref = expected ? expected : &fresh;
-  struct compare_input q = {.in = in,
-                            .ref = {ref->run[0].after, ref->run[1].after},
-                            .got = {timed->b_after, timed->b_after},
-                            .ref_poison = {ref->poison[0], ref->poison[1]},
-                            .timed = true};
-  struct compare_result r;
-  struct kr_bytes words;
-  kr_bytes_init(&words, 64 << 10);
-  kr_bytes_adds(&words, "after a timed launch ");
-  rc = judge_compare(j, ref, &q, &r, &words);
-  if (rc == JUDGE_PASSED && r.kind != COMPARE_EQUAL) {
-    judge_fail_compare(j, j->v->stage, in, &r, words.data);
-    rc = JUDGE_FAILED;
+  unsigned char *const *const both[] = {timed->b_during, timed->b_after};
+  rc = JUDGE_PASSED;
+  for (int i = 0; i < 2 && rc == JUDGE_PASSED; i++) {
+    if (!both[i])
+      continue;
+    struct compare_input q = {.in = in,
+                              .ref = {ref->run[0].after, ref->run[1].after},
+                              .got = {both[i], both[i]},
+                              .ref_poison = {ref->poison[0], ref->poison[1]},
+                              .timed = true};
+    struct compare_result r;
+    struct kr_bytes words;
+    kr_bytes_init(&words, 64 << 10);
+    kr_bytes_adds(&words, "after a timed launch ");
+    rc = judge_compare(j, ref, &q, &r, &words);
+    if (rc == JUDGE_PASSED && r.kind != COMPARE_EQUAL) {
+      judge_fail_compare(j, j->v->stage, in, &r, words.data);
+      rc = JUDGE_FAILED;
+    }
+    judge_oracle_forget(j);
+    kr_bytes_release(&words);
   }
-  judge_oracle_forget(j);
-  kr_bytes_release(&words);
   trial_release(&fresh);
   return rc;
 }

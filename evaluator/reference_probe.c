@@ -218,6 +218,14 @@ static int probe_real(struct kr_evaluator *e, size_t case_index, size_t binding,
     if (probe(e, case_index, &o, 1, nonfinite, err) < 0)
       return -1;
   }
+  // A small one (an epsilon) may be ignored without a trace unless it is large once.
+  if (b->real != 0) {
+    uint64_t bits = fill_bits(e->seed, STREAM_POINTS, binding * 8 + 4);
+    double v = b->real * (512 + floor(512 * fill_unit(bits)));
+    struct kr_override o = {e->c->cases[case_index].bindings[binding].path, kr_value_real(v)};
+    if (probe(e, case_index, &o, 1, nonfinite, err) < 0)
+      return -1;
+  }
   return 0;
 }
 

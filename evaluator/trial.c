@@ -76,6 +76,7 @@ static void judge_run(struct trial *t, const struct kr_run_result *r, const stru
   if (t->status != KR_STATUS_OK)
     return;
   t->status = status_of(r->status);
+  t->state_written |= r->state_written && t->status == KR_STATUS_OK;
   if (t->status != KR_STATUS_OK) {
     snprintf(t->text, sizeof t->text, "%s", r->text[0] ? r->text : kr_status_name(t->status));
     if (t->status == KR_STATUS_FAULT && place != KR_PLACE_ALIGN)

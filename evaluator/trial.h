@@ -18,6 +18,7 @@ struct trial {
   // The first thing that went wrong; OK when both launches ended well.
   enum kr_status status;
   char text[640]; // a sentence without the case's label
+  bool state_written; // in a variable of the module, by a launch that ended well
   bool device_lost;
   double wall_ms, cpu_ms; // of the slower launch; cpu_ms 0: not known
 };

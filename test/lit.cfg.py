@@ -65,6 +65,9 @@ config.substitutions += [
     ("%cuda", os.path.dirname(config.kr_cuda_include)),
     ("%nvcc", shutil.which("nvcc") or "/usr/local/cuda/bin/nvcc"),
     ("%double", "python3 " + os.path.join(source, "test", "tools", "fake_worker.py") + " install"),
+    ("%hack", "env KR_BIN=%s KR_TOOLS=%s python3 %s" % (
+        bin_dir, os.path.join(build, "test", "tools"),
+        os.path.join(source, "test", "evaluator", "hacks", "judge.py"))),
     ("%server", "python3 " + os.path.join(source, "test", "server", "loopback.py")),
     (r"\bFileCheck\b", llvm_tool("FileCheck") + " --dump-input=fail"),
     (r"\bnot\b", llvm_tool("not")),

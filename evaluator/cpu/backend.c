@@ -473,6 +473,7 @@ static int cpu_run(struct kr_device *dev, struct kr_module *m, struct kr_dataset
     memcpy(r->text, passes[i].r.text, sizeof r->text);
     if (r->status != KR_RUN_OK)
       break;
+    r->state_written = r->state_written || d->job[i]->state_written;
     if (i == 0)
       cpu_take(d, &passes[0].lay, options->poison, r);
     else

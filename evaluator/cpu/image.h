@@ -34,7 +34,7 @@ enum {
   KR_MAX_PARAM_BYTES = 64 << 10,
   KR_STATIC_SHARED_MAX = 48 << 10,
   KR_SHARED_MAX = 227 << 10,
-  KR_IMAGE_VERSION = 5
+  KR_IMAGE_VERSION = 6
 };
 #define KR_BUFFER_GUARD (UINT64_C(1) << 30)
 
@@ -213,6 +213,7 @@ struct kr_job {
   // From kevin-simt. What a kernel writes here by itself buys it nothing: its
   // outputs are judged by the parent.
   uint64_t done; // the nonce
+  uint64_t state_written; // the image's variables are not what they were
   uint32_t fault, write;
   uint64_t address;
   int64_t detail;

@@ -245,6 +245,32 @@ const unsigned char *cubin_text(const unsigned char *bytes, size_t len, const ch
   return data;
 }
 
+static void each_state(const struct image *im, void (*visit)(void *arg, const char *name),
+                       void *arg)
+{
+  for (size_t i = 0; i < im->n_symbols; i++) {
+    const Elf64_Sym *s = &im->symbols[i];
+    if (ELF64_ST_TYPE(s->st_info) != STT_OBJECT || !s->st_shndx || s->st_shndx >= im->n)
+      continue;
+    const char *section = section_name(im, &im->sections[s->st_shndx]);
+    bool global = !strcmp(section, ".nv.global") || !strcmp(section, ".nv.global.init");
+    // Tables of the compiler's own mathematics, string literals and constants of
+    // the standard library's classes lie there too.
+    static const char *const constant[] = {"__cudart_", "$str", "_ZNSt"};
+    const char *name = symbol_name(im, s);
+    for (size_t k = 0; k < sizeof constant / sizeof *constant; k++)
+      global &= strncmp(name, constant[k], strlen(constant[k])) != 0;
+    if (global)
+      visit(arg, name);
+  }
+}
+
+static void set_true(void *arg, const char *name)
+{
+  (void)name;
+  *(bool *)arg = true;
+}
+
 int cubin_read(const unsigned char *bytes, size_t len, const char *kernel,
                struct cubin_facts *out, struct kr_err *err)
 {
@@ -274,19 +300,14 @@ int cubin_read(const unsigned char *bytes, size_t len, const char *kernel,
   read_usage(&im, kernel, out);
 
   out->has_state = false;
-  for (size_t i = 0; i < im.n_symbols; i++) {
-    const Elf64_Sym *s = &im.symbols[i];
-    if (ELF64_ST_TYPE(s->st_info) != STT_OBJECT || !s->st_shndx || s->st_shndx >= im.n)
-      continue;
-    const char *section = section_name(&im, &im.sections[s->st_shndx]);
-    bool global = !strcmp(section, ".nv.global") || !strcmp(section, ".nv.global.init");
-    // Tables of the compiler's own mathematics, string literals and constants of
-    // the standard library's classes lie there too.
-    static const char *const constant[] = {"__cudart_", "$str", "_ZNSt"};
-    const char *name = symbol_name(&im, s);
-    for (size_t k = 0; k < sizeof constant / sizeof *constant; k++)
-      global &= strncmp(name, constant[k], strlen(constant[k])) != 0;
-    out->has_state |= global;
-  }
+  each_state(&im, set_true, &out->has_state);
   return 0;
+}
+
+void cubin_each_state(const unsigned char *bytes, size_t len,
+                      void (*visit)(void *arg, const char *name), void *arg)
+{
+  struct image im;
+  if (!image_open(&im, bytes, len, NULL))
+    each_state(&im, visit, arg);
 }

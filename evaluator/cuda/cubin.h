@@ -36,4 +36,9 @@ const unsigned char *cubin_text(const unsigned char *bytes, size_t len, const ch
 int cubin_read(const unsigned char *bytes, size_t len, const char *kernel,
                struct cubin_facts *out, struct kr_err *err);
 
+// Names the device variables that make `has_state`. Constant tables of functions are
+// among them: what a cubin holds does not tell which of them code may write.
+void cubin_each_state(const unsigned char *bytes, size_t len,
+                      void (*visit)(void *arg, const char *name), void *arg);
+
 #endif

@@ -71,6 +71,8 @@ struct kr_module {
   size_t n_kernels;
   struct kr_hash hash;  // of all of them
   bool has_state;       // some of them
+  char **state;         // names of those variables
+  size_t n_state, cap_state;
   int64_t shared_limit; // dynamic shared memory that the launch sites allow
 };
 
@@ -133,6 +135,9 @@ int module_resources(struct kr_device *dev, struct kr_module *m, const struct kr
                      struct kr_resources *out);
 // Loads the machine code anew, so that its device variables are as at the start.
 int module_reload(struct kr_device *dev, struct kr_module *m, struct kr_err *err);
+// What the module's variables hold, one after the other; the caller frees it. NULL
+// when there are none, they cannot be found or are larger than STATE_MAX together.
+unsigned char *module_state(struct kr_device *dev, const struct kr_module *m, size_t *len);
 // The kernel that an instance launches.
 const struct cuda_kernel *module_kernel(const struct kr_module *m, const struct kr_instance *in);
 // Puts a launch into the stream. Not for an empty grid.

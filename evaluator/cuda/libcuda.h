@@ -27,6 +27,7 @@
   F(cuCtxResetPersistingL2Cache)                                                                   \
   F(cuModuleLoadDataEx)                                                                            \
   F(cuModuleUnload)                                                                                \
+  F(cuModuleGetGlobal)                                                                             \
   F(cuModuleGetFunction)                                                                           \
   F(cuFuncGetAttribute)                                                                            \
   F(cuFuncSetAttribute)                                                                            \

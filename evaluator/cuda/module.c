@@ -6,6 +6,7 @@
 
 #include "../base/mem.h"
 
+enum { STATE_MAX = 64 << 20 };
 enum { SHARED_DEFAULT = 48 << 10 }; // dynamic shared memory without an attribute raised
 
 static int function_attribute(struct kr_device *dev, CUfunction f, CUfunction_attribute a)
@@ -73,6 +74,35 @@ static bool params_match(const struct kr_contract *c, size_t instantiation,
   return true;
 }
 
+static void add_state(void *arg, const char *name)
+{
+  struct kr_module *m = arg;
+  KR_GROW(m->state, m->n_state, m->cap_state);
+  m->state[m->n_state++] = kr_xstrdup(name);
+}
+
+unsigned char *module_state(struct kr_device *dev, const struct kr_module *m, size_t *len)
+{
+  unsigned char *out = NULL;
+  *len = 0;
+  for (size_t i = 0; i < m->n_state; i++) {
+    CUdeviceptr at = 0;
+    size_t size = 0;
+    if (dev->cu->cuModuleGetGlobal(&at, &size, m->module, m->state[i]) || !size)
+      continue; // what nothing refers to is not there
+    if (size > STATE_MAX - *len)
+      break;
+    out = kr_xrealloc(out, *len + size);
+    if (memory_download(dev, out + *len, at, size, NULL)) {
+      free(out);
+      *len = 0;
+      return NULL;
+    }
+    *len += size;
+  }
+  return out;
+}
+
 int module_compile(struct kr_device *dev, const struct kr_contract *c, const char *text,
                    size_t len, struct kr_module **out, struct kr_bytes *log, struct kr_err *err)
 {
@@ -98,6 +128,8 @@ int module_compile(struct kr_device *dev, const struct kr_contract *c, const cha
     m->has_state = m->has_state || f->has_state;
     kr_hasher_field(&hasher, f->code.bytes, sizeof f->code.bytes);
   }
+  if (m->has_state)
+    cubin_each_state(m->code.cubin, m->code.len, add_state, m);
   m->hash = m->n_kernels == 1 ? m->kernels[0].cubin.code : kr_hasher_end(&hasher);
   if (!rc)
     rc = load(dev, m, err);
@@ -121,6 +153,9 @@ void module_free(struct kr_device *dev, struct kr_module *m)
   if (m->module && !dev->lost)
     dev->cu->cuModuleUnload(m->module);
   cuda_code_release(&m->code);
+  for (size_t i = 0; i < m->n_state; i++)
+    free(m->state[i]);
+  free(m->state);
   free(m->kernels);
   free(m);
 }

@@ -254,9 +254,14 @@ int run_once(struct kr_device *dev, struct kr_module *m, struct kr_dataset *d,
   struct placed *placed = kr_xcalloc(in->n_buffers + 1, sizeof *placed);
   CUdeviceptr *bases = kr_xcalloc(in->n_buffers + 1, sizeof *bases);
   struct run_params params = {0};
+  unsigned char *state = NULL, *state_after = NULL;
+  size_t state_len = 0, state_after_len = 0;
   // Device variables must be as in a fresh process, whatever ran before.
-  if (m->has_state && module_reload(dev, m, err))
-    goto out;
+  if (m->has_state) {
+    if (module_reload(dev, m, err))
+      goto out;
+    state = module_state(dev, m, &state_len);
+  }
   for (size_t i = 0; i < in->n_buffers; i++) {
     const struct kr_buffer *b = &in->buffers[i];
     if (b->null)
@@ -284,6 +289,11 @@ int run_once(struct kr_device *dev, struct kr_module *m, struct kr_dataset *d,
     goto out;
   result->n_buffers = in->n_buffers;
   result->after = kr_xcalloc(in->n_buffers + 1, sizeof *result->after);
+  if (state) {
+    state_after = module_state(dev, m, &state_after_len);
+    result->state_written = !state_after || state_after_len != state_len ||
+                            memcmp(state, state_after, state_len);
+  }
   if (fetch(dev, d, placed, bases, o->poison, result, err)) {
     rc = -1;
     goto out;
@@ -297,6 +307,8 @@ out:
     if (placed[i].region)
       region_give(placed[i].region);
   run_params_release(&params);
+  free(state);
+  free(state_after);
   free(placed);
   free(bases);
   return rc;

@@ -690,9 +690,9 @@ static void notes_come_with_a_contract(void)
   f.sites[0].args = args;
   f.sites[0].n_args = 4;
   end(&f);
-  CHECK_INT(f.rc, 0);
+  CHECK_INT(f.rc, -1);
   CHECK_STR(f.told.data,
-            "k.cu:1:4: warning: line 9 passes `buf` for both `x` and `y`; say so: y = &x\n"
+            "k.cu:1:4: error: line 9 passes `buf` for both `x` and `y`; say so: y = &x\n"
             "  // kevin: optimize let(n = 64) data(*[n])\n"
             "     ^~~~~\n");
   done(&f);

@@ -20,6 +20,9 @@ static const char before[] =
     "#define KEEP static\n"
     "#define INSERT(x) asm(x)\n"
     "#define CHUNK malloc(16)\n"
+    "#define ONLY __restrict__\n"
+    "typedef volatile float watched;\n"
+    "using handle = void (*)();\n"
     "using real16 = __half;\n"
     "typedef __half2 pair16;\n"
     "using tick_fn = long long (*)();\n"
@@ -325,6 +328,34 @@ static const struct row {
     {"38", "volatile", K("  volatile float *v = y; i += v[0] > 0;")},
 };
 
+// Each static entry of hacks.md in two spellings: as it is written by whoever means no
+// harm, and hidden behind a macro or alias of the user's file, a typedef, a token
+// paste, a digraph, another form of the same.
+static const struct spelling {
+  const char *hack, *rule, *plain, *other_rule, *other;
+} spellings[] = {
+    {"8", "static-local", K("  static int calls; calls++;"), "static-local", K("  KEEP int calls; calls++;")},
+    {"9", "state", H("__device__ const void *axpy_key;"), "macro", H("CAT(__dev, ice__) const void *axpy_key;")},
+    {"10", "state", H("__device__ float axpy_last[4];"), "state", H("typedef float axpy_row[4];\n__device__ axpy_row axpy_last;")},
+    {"13", "heap", K("  i += malloc(16) != 0;"), "heap", K("  i += CHUNK != 0;")},
+    {"16", "clock", K("  i += clock64() & 0;"), "clock", K("  i += LATER & 0;")},
+    {"17", "cache-policy", K("  __builtin_prefetch(x);"), "macro", K("  CAT(__builtin_pre, fetch)(x);")},
+    {"18", "pdl", K("  cudaTriggerProgrammaticLaunchCompletion();"), "pdl", K("  handle done = cudaTriggerProgrammaticLaunchCompletion; done();")},
+    {"22", "precision", K("  __half h = x[i]; y[i] = h;"), "precision", K("  real16 h = x[i]; y[i] = h;")},
+    {"36", "spin", K("  while (y[0] == 0) {}"), "digraph", K("  while (y[0] == 0) <% %>")},
+    {"38", "volatile", K("  volatile float *v = y; i += v[0] > 0;"), "volatile", K("  watched *v = y; i += v[0] > 0;")},
+    {"40", "include", "#include \"secret.h\"\n" K(""), "include", "%:include \"secret.h\"\n" K("")},
+    {"41", "directive", "#define float double\n" K(""), "directive", "%:define float double\n" K("")},
+    {"42", "unbalanced", K("") "}\n", "digraph", K("") "%>\n"},
+    {"43", "host", H("int axpy_f() { return 1; }"), "host", H("using axpy_i = int;\naxpy_i axpy_f() { return 1; }")},
+    {"44", "provenance", K("  // kevin: verified 9.99x [9, 10] on GPU: 9 -> 1 us"), "provenance", K("  /* Kevin :\n   verified 9.99x */")},
+    {"45", "trigraph", K("  int v?\?(2?\?) = {0, 0};"), "digraph", K("  int v<:2:> = {0, 0};")},
+    {"46", "name-prefix", H("__device__ float helper(float v) { return v; }"), "macro", H("__device__ float CAT(hel, per)(float v) { return v; }")},
+    {"47", "linkage", "static " K(""), "kernel", "KEEP " K("")},
+    {"48", "compiler-macro", K("  constexpr bool rtc = __CUDACC_RTC__;"), "macro", K("  constexpr bool rtc = CAT(__CUDACC_, RTC__);")},
+    {"49", "stop", K("  __trap();"), "stop", K("  inner::hidden();")},
+};
+
 static struct kr_contract contract;
 
 static struct kr_screen_input input(const char *code, const struct kr_source *src)
@@ -369,6 +400,10 @@ int main(void)
                                   .code = (char *)original, .after = (char *)""};
   for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
     one(rows[i].code, rows[i].rule, &src);
+  for (size_t i = 0; i < sizeof spellings / sizeof *spellings; i++) {
+    one(spellings[i].plain, spellings[i].rule, &src);
+    one(spellings[i].other, spellings[i].other_rule, &src);
+  }
 
   // Without the user's file (a trainer's) the contract is enough.
   one(K(""), NULL, NULL);
@@ -453,7 +488,9 @@ int main(void)
   contract.n_cases = 1;
   contract.params = params;
   contract.n_params = 4;
-  one(restricted, "restrict", &src);
+  one(restricted, "restrict", &src); // hack 32, plain and in another spelling
+  one("__global__ void axpy(int n, float a, const float *ONLY x, float *y) { y[0] = x[0]; }\n", "signature", &src);
+  one("__global__ void axpy(int n, float a, const float *x, float *__restrict y) { y[0] = x[0]; }\n", "restrict", &src);
   fillings[1].kind = KR_FILLED_DEFAULT;
   one(restricted, NULL, &src);
   struct kr_parg args[4] = {{.text = (char *)"n"}, {.text = (char *)"2"}, {.text = (char *)"buf"}, {.text = (char *)"/* in place */ buf"}};

@@ -21,6 +21,9 @@ struct kr_job *simt_job;
 const struct kr_image *simt_image;
 void *simt_arguments[1024];
 
+// The image's variables as the launch found them, and as they are.
+static const unsigned char *simt_state, *simt_state_before;
+
 enum { SIMT_JOB_FD = 3, SIMT_IMAGE_FD = 4 };
 
 // A failure before the lock goes to stderr, which no kernel can write to, so
@@ -60,6 +63,14 @@ static void simt_map_image(void)
     got[i] = simt_import((enum kr_import)i);
   SETUP(!mprotect(base, image->text_bytes, PROT_READ | PROT_EXEC));
   SETUP(!mprotect(base + image->text_bytes, image->ro_bytes, PROT_READ));
+  if (image->rw_bytes) {
+    uint64_t at = image->text_bytes + image->ro_bytes;
+    void *p = mmap(NULL, image->rw_bytes, PROT_READ, MAP_PRIVATE, SIMT_IMAGE_FD,
+                   (off_t)(KR_PAGE + at));
+    SETUP(p != MAP_FAILED);
+    simt_state = base + at;
+    simt_state_before = p;
+  }
   simt_image = image;
   if (traced) {
     uint64_t tables = (uint64_t)st.st_size - KR_PAGE - bytes;
@@ -121,6 +132,8 @@ int main(void)
   SETUP(!close_range(3, ~0u, 0));
   SETUP(!simt_lock()); // descriptors 0 to 2 stay, and nothing can use them
   simt_run();
+  simt_job->state_written =
+      simt_state && memcmp(simt_state, simt_state_before, simt_image->rw_bytes);
   simt_job->done = simt_job->nonce;
   for (;;)
     syscall(SYS_exit_group, 0);
