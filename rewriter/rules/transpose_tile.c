@@ -27,6 +27,7 @@ struct transposed {
   size_t x, y;          // names of the coordinates
   int64_t width, height; // of what a block covers
   int64_t rows;         // threads along y; height / rows turns
+  bool by_block;        // y is blockIdx.y itself, one row of threads a block
   size_t turn;          // the variable of the kernel's own loop over these turns, or NONE
   size_t store, rhs;    // the last statement's assignment: target and value
   const char *op;       // "=" or "+=", ...
@@ -41,6 +42,17 @@ static bool coordinate(struct transposed *t, size_t name, int axis, int64_t size
   struct syntax *s = t->s;
   const struct syntax_name *n = &s->names[name];
   struct shape_coord c;
+  if (axis == 1 && t->by_block) {
+    if (n->storage != SYNTAX_LOCAL || n->n_writes || n->escapes || n->init == SYNTAX_NONE ||
+        !n->type.known || n->type.pointers || n->n_dims || kr_kind_is_float(n->type.kind))
+      return false;
+    struct affine b = syntax_affine(s, n->init);
+    unsigned by = syntax_builtin_symbol(s, SYMBOL_BLOCK, 1);
+    struct affine times = affine_coefficient(&b, by), left = affine_without(&b, by);
+    int64_t one, zero;
+    return b.known && times.known && left.known && affine_is_constant(&times, &one) && one == 1 &&
+           affine_is_constant(&left, &zero) && zero == 0;
+  }
   if (t->turn == SYNTAX_NONE || axis == 0)
     return shape_coord(s, t->in, name, &c) && c.axis == axis && c.block == size;
   if (n->storage != SYNTAX_LOCAL || n->n_writes || n->escapes || n->init == SYNTAX_NONE ||
@@ -96,7 +108,8 @@ static enum access access_of(struct transposed *t, size_t subscript, size_t *roo
   if (!a.known || *root == SYNTAX_NONE)
     return ACCESS_UNKNOWN;
   struct affine x = affine_coefficient(&a, syntax_builtin_symbol(s, SYMBOL_THREAD, 0));
-  struct affine y = affine_coefficient(&a, syntax_builtin_symbol(s, SYMBOL_THREAD, 1));
+  struct affine y = affine_coefficient(
+      &a, syntax_builtin_symbol(s, t->by_block ? SYMBOL_BLOCK : SYMBOL_THREAD, 1));
   if (!x.known || !y.known)
     return ACCESS_UNKNOWN;
   if (affine_is_constant(&x, &by_x) && by_x >= -1 && by_x <= 1)
@@ -223,6 +236,7 @@ struct plan {
   bool linear;   // the threads of a block are numbered through: no square tile
   bool moved;    // another geometry than the kernel's: its numbers do not hold
   char *tile, *turn;
+  const char *limit; // of y, where the kernel has no guard for it; NULL
 };
 
 static void put_coordinates(const struct transposed *t, const struct plan *p, bool changed,
@@ -357,6 +371,11 @@ static bool put_stage(struct emit *e, struct transposed *t, const struct plan *p
     ok = threads_by_coordinates(t, p, wanted, s->stmts[t->sh.work[i]].span);
   open_stage(e, p, changed);
   unsigned opened = emit_items(e, &t->sh, l, wanted);
+  if (p->limit) {
+    // The grid was as long as that; now its last blocks go past it.
+    emit_open(e, "if (%s < %s) ", s->names[t->y].name, p->limit);
+    opened++;
+  }
   for (size_t i = 0; i < before; i++)
     emit_stmt(e, t->sh.work[i], l);
   emit_line(e, "%s", line);
@@ -457,9 +476,10 @@ static bool read_kernel(struct transposed *t)
     return false;
   t->width = bx;
   t->height = t->rows = by;
+  t->by_block = by == 1;
   t->turn = SYNTAX_NONE;
   struct syntax_loop loop;
-  if (t->sh.n_work == 1 && syntax_loop(s, t->sh.work[0], &loop)) {
+  if (!t->by_block && t->sh.n_work == 1 && syntax_loop(s, t->sh.work[0], &loop)) {
     int64_t init, bound, step;
     if (!syntax_constant(s, loop.init, &init) || init || !syntax_constant(s, loop.bound, &bound) ||
         strcmp(loop.relation, "<") || loop.down || strcmp(loop.step_op, "+=") ||
@@ -514,11 +534,16 @@ static void propose(const struct kr_rule_input *in, struct kr_proposals *out)
     shape_bounds(&s, &terms[i], t.x, &bx);
     shape_bounds(&s, &terms[i], t.y, &by);
   }
-  if (in->contract->tunable && bx != SYNTAX_NONE && by != SYNTAX_NONE &&
+  // A grid that is as high as a parameter says.
+  const char *grid = in->geometry->grid[1];
+  const char *limit = by == SYNTAX_NONE && t.by_block && grid && syntax_param(&s, grid) != SYNTAX_NONE
+                          ? grid
+                          : NULL;
+  if (in->contract->tunable && bx != SYNTAX_NONE && (by != SYNTAX_NONE || limit) &&
       !(t.width == 32 && t.height == 32 && t.rows == 8)) {
-    char *nx = shape_uniform(&s, bx), *ny = shape_uniform(&s, by);
+    char *nx = shape_uniform(&s, bx), *ny = limit ? kr_xstrdup(limit) : shape_uniform(&s, by);
     p = (struct plan){.width = 32, .height = 32, .rows = 8, .moved = true, .tile = p.tile,
-                      .turn = syntax_fresh(&s, "k")};
+                      .turn = syntax_fresh(&s, "k"), .limit = limit};
     if (nx && ny && shape_covers(in, 0, t.width, nx) && shape_covers(in, 1, t.height, ny) &&
         (code = write_tiled(&t, &p))) {
       struct kr_geometry g = *in->geometry;
