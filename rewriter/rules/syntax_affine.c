@@ -327,7 +327,10 @@ static bool slice_constant(const struct kr_contract *c, const char *name, int de
       if (!kr_token_is(text, toks[i + 1], "="))
         continue;
       bool constant = false;
-      for (size_t k = i; k-- > 0 && i - k < 12 && !(toks[k].flags & KR_TOK_DIRECTIVE);) {
+      for (size_t back = 1; back <= i && back < 12; back++) {
+        size_t k = i - back;
+        if (toks[k].flags & KR_TOK_DIRECTIVE)
+          break;
         if (kr_token_is(text, toks[k], ";") || kr_token_is(text, toks[k], ")") ||
             kr_token_is(text, toks[k], "}"))
           break;
