@@ -74,6 +74,10 @@ void compare_where(const struct kr_instance *in, const struct compare_result *r,
 // True when all outputs are whole numbers that their type holds exactly, so that
 // nothing was rounded on the way (integer inputs).
 bool compare_all_whole(const struct kr_instance *in, unsigned char *const *after);
+// True when every floating input and scalar is a small whole number. Outputs of
+// others may be whole by chance (a float beyond 2^23 always is, one beyond 2^22
+// every other time), and say nothing about whether something was rounded.
+bool compare_inputs_whole(const struct kr_instance *in);
 // Outputs that are not finite: their number.
 size_t compare_count_nonfinite(const struct kr_instance *in, unsigned char *const *after);
 

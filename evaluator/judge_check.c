@@ -70,8 +70,7 @@ static int check_pair(struct judgement *j, enum kr_stage stage, const struct kr_
     rc = JUDGE_PASSED;
     goto out;
   }
-  // A large float is whole by its size, however it came about.
-  bool whole = e->ref.integer_exact && !expected && !j->extreme &&
+  bool whole = e->ref.integer_exact && !expected && compare_inputs_whole(in) &&
                compare_all_whole(in, ref->run[0].after);
   struct compare_result r;
   struct compare_input q = trial_input(in, ref, &got);

@@ -391,7 +391,8 @@ int reference_try_integers(struct kr_evaluator *e, struct kr_err *err)
     if (!rc && e->lost)
       rc = kr_err_set(err, "%s", t.text);
     e->ref.integer_exact =
-        !rc && t.status == KR_STATUS_OK && compare_all_whole(&in, t.run[0].after);
+        !rc && t.status == KR_STATUS_OK && compare_inputs_whole(&in) &&
+        compare_all_whole(&in, t.run[0].after);
     trial_release(&t);
     e->backend->dataset_free(e->dev, data);
   }

@@ -498,6 +498,20 @@ static void test_large_results_are_not_whole_numbers(void)
   close_now();
 }
 
+// What is whole by chance was not exact: the inputs tell.
+static void test_inputs_that_are_not_whole_give_no_exact_results(void)
+{
+  const char *fractions[] = {"\"fillings\":[{\"kind\":\"default\",\"expr\":null",
+                             "\"fillings\":[{\"kind\":\"expr\",\"expr\":\"uniform(0, 1)\"",
+                             "\"role\":\"inout\"", "\"role\":\"out\"", NULL};
+  open_well("scale_up", fractions + 2);
+  CHECK(kr_evaluator_reference(now)->integer_exact);
+  close_now();
+  open_well("scale_up", fractions);
+  CHECK(!kr_evaluator_reference(now)->integer_exact);
+  close_now();
+}
+
 static void test_held_out_sizes_are_not_told(void)
 {
   struct kr_verdict v;
@@ -819,6 +833,7 @@ int main(void)
   test_all_zero_is_wrong_whatever_the_tolerance();
   test_wrong_values();
   test_large_results_are_not_whole_numbers();
+  test_inputs_that_are_not_whole_give_no_exact_results();
   test_held_out_sizes_are_not_told();
   test_every_seed_finds_them();
   test_what_launches_end_in();
