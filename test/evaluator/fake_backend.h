@@ -50,6 +50,7 @@ struct kr_dataset {
 };
 
 static unsigned long long fake_total;
+static size_t fake_memory; // that it is said to have
 static double fake_peak; // bytes a second that the device is said to have
 static int fake_live;    // modules and datasets that were not freed
 static bool fake_breaks; // run() itself fails
@@ -62,7 +63,8 @@ static int fake_open(const struct kr_backend_options *o, struct kr_device **out,
   *out = kr_xcalloc(1, sizeof **out);
   (*out)->facts = (struct kr_device_facts){.name = "fake", .arch = "sm_90", .sms = 4, .warp = 32,
                                            .l2_bytes = 1024, .shared_optin_bytes = 232448,
-                                           .peak_bytes_per_s = fake_peak};
+                                           .peak_bytes_per_s = fake_peak,
+                                           .memory_bytes = fake_memory};
   return 0;
 }
 

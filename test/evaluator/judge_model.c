@@ -217,6 +217,23 @@ static void test_the_gpu_can_be_named(void)
   CHECK_INT(fake_live, 0);
 }
 
+static void test_a_case_too_large_for_memory_is_told(void)
+{
+  struct kr_verdict v;
+  fake_memory = 32 << 20; // the case has 2 x 16 MiB, and half may be used
+  open_well("heavy", NULL);
+  const struct kr_reference *ref = kr_evaluator_reference(now);
+  CHECK(ref->modelled && ref->case_us[0] == 0);
+  CHECK(ref->model_why && strstr(ref->model_why, "its buffers take 32 MiB, more than this machine"));
+  judge("light", KR_STAGE_TIME, NULL, &v);
+  CHECK_INT(v.status, KR_STATUS_OK);
+  CHECK_INT(v.stage, KR_STAGE_CHECK);
+  CHECK(!v.modelled && v.n_times == 0 && v.note && strstr(v.note, "32 MiB"));
+  kr_verdict_release(&v);
+  close_now();
+  fake_memory = 0;
+}
+
 static void test_json_carries_it_all(void)
 {
   struct kr_verdict v, w;
@@ -256,6 +273,7 @@ int main(void)
   test_until_check_counts_nothing();
   test_launches_that_end_badly_at_the_declared_size();
   test_the_gpu_can_be_named();
+  test_a_case_too_large_for_memory_is_told();
   test_json_carries_it_all();
   return unit_end();
 }
