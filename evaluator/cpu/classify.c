@@ -121,9 +121,45 @@ static int divide(LLVMValueRef i, struct classify_cost *c)
   return 0;
 }
 
-static void float_divide(LLVMTypeRef t, struct classify_cost *c)
+// What our headers mark as approximate on a GPU (cuda.h).
+static bool is_fast(LLVMValueRef i)
 {
+  return LLVMIsAInstruction(i) && LLVMCanValueUseFastMathFlags(i) &&
+         LLVMGetFastMathFlags(i) & LLVMFastMathAllowReciprocal &&
+         type_bits(LLVMTypeOf(i)) == 32;
+}
+
+static bool is_one(LLVMValueRef v)
+{
+  LLVMBool lost = 0;
+  return LLVMIsAConstantFP(v) && LLVMConstRealGetDouble(v, &lost) == 1;
+}
+
+static bool is_fast_root(LLVMValueRef v)
+{
+  const char *name = LLVMIsACallInst(v) ? classify_callee(v) : "";
+  return !strncmp(name, "llvm.sqrt.", 10) && is_fast(v);
+}
+
+static void float_divide(LLVMValueRef i, struct classify_cost *c)
+{
+  LLVMTypeRef t = LLVMTypeOf(i);
   unsigned n = type_elements(t);
+  bool reciprocal = is_one(LLVMGetOperand(i, 0));
+  if (is_fast(i)) {
+    // The root that it divides by was counted as one over a root.
+    if (reciprocal && is_fast_root(LLVMGetOperand(i, 1)))
+      return;
+    add(c, KR_INST_SFU, n);
+    add(c, KR_INST_FP32, reciprocal ? 1 : 2);
+    return;
+  }
+  if (reciprocal && type_bits(t) == 32) {
+    add(c, KR_INST_SFU, n);
+    add(c, KR_INST_FP32, 5 * n);
+    add(c, KR_INST_CONTROL, n);
+    return;
+  }
   add(c, KR_INST_SFU, n);
   add(c, float_class(t), n * (type_bits(t) == 64 ? 9 : 8));
   add(c, KR_INST_CONTROL, n);
@@ -177,6 +213,22 @@ static bool function(const char *name, size_t len, LLVMTypeRef t, struct classif
     }
     return true;
   }
+  return false;
+}
+
+static bool fast_function(const char *name, size_t len, struct classify_cost *c)
+{
+  static const struct function_cost fast[] = {
+      {"exp", 3, 0, 1, 0, 0},  {"exp2", 2, 0, 1, 0, 0}, {"exp10", 4, 0, 1, 0, 0},
+      {"log", 3, 0, 1, 0, 0},  {"log2", 2, 0, 1, 0, 0}, {"log10", 3, 0, 1, 0, 0},
+      {"sin", 1, 0, 1, 0, 0},  {"cos", 1, 0, 1, 0, 0},  {"tan", 4, 0, 3, 0, 0},
+      {"tanh", 0, 0, 1, 0, 0}, {"pow", 6, 0, 2, 0, 0},  {"sqrt", 2, 0, 1, 0, 0}};
+  for (size_t k = 0; k < sizeof fast / sizeof *fast; k++)
+    if (strlen(fast[k].name) == len && !memcmp(fast[k].name, name, len)) {
+      add(c, KR_INST_FP32, fast[k].fp);
+      add(c, KR_INST_SFU, fast[k].sfu);
+      return true;
+    }
   return false;
 }
 
@@ -238,7 +290,7 @@ static int intrinsic(LLVMValueRef call, const char *name, struct classify_cost *
       function(same[k].is, strlen(same[k].is), t, c);
       return 0;
     }
-  if (function(n, len, t, c))
+  if ((is_fast(call) && fast_function(n, len, c)) || function(n, len, t, c))
     return 0;
   if (!strncmp(n, "fptosi.sat", 10) || !strncmp(n, "fptoui.sat", 10)) {
     add(c, KR_INST_CONVERT, type_elements(t));
@@ -417,7 +469,7 @@ int classify(LLVMValueRef i, struct classify_cost *c, struct kr_err *err)
     add(c, float_class(t), n);
     return 0;
   case LLVMFDiv:
-    float_divide(t, c);
+    float_divide(i, c);
     return 0;
   case LLVMFRem:
     function("fmod", 4, t, c);

@@ -225,7 +225,7 @@ static int cpucc_front(struct cpucc *c, struct kr_err *err)
   // vectors, no calls of memset() for loops; short loops of known length unrolled
   // whole, others four times where their length can be computed before they run.
   static const char *const traced[] = {
-      "-fno-vectorize", "-fno-slp-vectorize", "-gline-tables-only",
+      "-DKR_COUNTED", "-fno-vectorize", "-fno-slp-vectorize", "-gline-tables-only",
       "-mllvm", "-disable-loop-idiom-all", "-mllvm", "-unroll-threshold=300",
       "-mllvm", "-unroll-max-count=4", "-mllvm", "-unroll-runtime", "-mllvm",
       "-unroll-allow-partial", "-mllvm", "-unroll-partial-threshold=120", "-mllvm",

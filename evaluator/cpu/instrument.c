@@ -224,7 +224,9 @@ static enum origin origin_of_constant(struct instrument *in, LLVMValueRef p)
   if (op != LLVMIntToPtr || !LLVMIsAConstantInt(LLVMGetOperand(p, 0)))
     return ORIGIN_ANY;
   uint64_t address = LLVMConstIntGetZExtValue(LLVMGetOperand(p, 0));
-  return address >= KR_REGS_BASE && address < KR_REGS_BASE + KR_PAGE ? ORIGIN_MACHINE
+  // What lies behind the registers is the trace's, and no kernel's business.
+  uint64_t end = KR_REGS_BASE + offsetof(struct kr_simt_regs, trace_at);
+  return address >= KR_REGS_BASE && address < end ? ORIGIN_MACHINE
          : address >= KR_SHARED_BASE && address < KR_REGS_BASE       ? ORIGIN_SHARED
                                                                      : ORIGIN_ANY;
 }

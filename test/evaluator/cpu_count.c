@@ -300,6 +300,29 @@ static void chains(void)
   CHECK_IS(c.chain_global, 1 + 32 / 4);
 }
 
+static double inst_of(const char *expression, enum kr_inst_class which)
+{
+  char code[512];
+  snprintf(code, sizeof code, "__global__ void k(const float *a, float *o) { int i = threadIdx.x;\n"
+                              " float x = a[i]; o[i] = %s; }", expression);
+  return count(code, 1, 1, 32, 1).inst[which];
+}
+
+// Fast functions cost what they cost on a GPU, and are told from exact ones.
+static void functions(void)
+{
+  CHECK_IS(inst_of("__expf(x)", KR_INST_SFU), 1);
+  CHECK_IS(inst_of("__expf(x)", KR_INST_FP32), 3);
+  CHECK_IS(inst_of("expf(x)", KR_INST_FP32), 5);
+  CHECK_IS(inst_of("rsqrtf(x)", KR_INST_SFU), 1);
+  CHECK_IS(inst_of("rsqrtf(x)", KR_INST_FP32), 2);
+  CHECK_IS(inst_of("__fdividef(x, x + 1)", KR_INST_FP32), 3);
+  CHECK(inst_of("x / (x + 1)", KR_INST_FP32) > 8);
+  CHECK_IS(inst_of("1 / x", KR_INST_FP32), 5);
+  CHECK(inst_of("sin((double)x)", KR_INST_FP64) > 20);
+  CHECK_IS(inst_of("sinf(x)", KR_INST_FP64), 0);
+}
+
 // What nvcc makes of two loops whose listings were read: 84 and 2 x 36.5 instructions.
 static void instructions(void)
 {
@@ -444,6 +467,15 @@ static void faults(void)
       // The trace itself, and the registers of the thread.
       {"__global__ void k(const float *a, float *o) { unsigned long long p = 0x400000000000ull;\n"
        " if (a[0] == 0) p += 8; *(float *)p = 1; }", "not its own"},
+      {"__global__ void k(const float *a, float *o) {\n"
+       " o[threadIdx.x] = *(volatile unsigned long long *)0xf0000000048ull != 0; }", "not its own"},
+      // Nothing tells that code is counted.
+      {"#if defined KR_COUNTED || defined KR_FAST || __has_feature(undefined_behavior_sanitizer)\n"
+       "#error counted\n#endif\n"
+       "__global__ void k(const float *a, float *o) { o[(int)a[0] + 10000000] = 1; }", "writes"},
+      {"#if !__has_feature(undefined_behavior_sanitizer)\n"
+       "__global__ void k(const float *a, float *o) { o[(int)a[0] + 10000000] = 1; }\n#endif",
+       "writes"},
       {"extern \"C\" void __kr_trace_full(); __global__ void k(const float *a, float *o) {\n"
        " __kr_trace_full(); }", "reserved"},
   };
@@ -591,6 +623,7 @@ int main(void)
   long_loops();
   chains();
   instructions();
+  functions();
   spaces();
   atomics();
   sampling();

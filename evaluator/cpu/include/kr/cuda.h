@@ -69,6 +69,14 @@
 #define KR_NOT_YET(what)                                                                           \
   __attribute__((unavailable(what " is not there yet on the CPU back end")))
 
+// Functions that are exact here and approximate on a GPU: what is counted sees by
+// the flag which were meant.
+#ifdef KR_COUNTED
+#define KR_FAST _Pragma("clang fp reciprocal(on)")
+#else
+#define KR_FAST
+#endif
+
 #include "types.h"
 #if KR_PARSE
 #include "host.h"
@@ -78,6 +86,13 @@
 #include "device.h"
 
 #if !KR_PARSE
+// A kernel is counted as it is checked: nothing tells one compilation from the other.
+#undef KR_COUNTED
+#undef KR_FAST
+#undef __has_feature
+#undef __has_extension
+#define __has_feature(x) 0
+#define __has_extension(x) 0
 // Text may not reach an assembler. Directives of pragmas are not seen by macro
 // pastes either: a poisoned name is refused however it came about.
 #pragma GCC poison asm __asm__ __asm

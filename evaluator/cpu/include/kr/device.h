@@ -265,21 +265,22 @@ KR_ROUND(dmul, (double, double), double)
 // glibc declares functions of its own under some of these names, so in parse
 // mode they are overloads for the device.
 
-KR_FN float __expf(float x) { return expf(x); }
-KR_FN float __exp10f(float x) { return exp10f(x); }
-KR_FN float __logf(float x) { return logf(x); }
-KR_FN float __log2f(float x) { return log2f(x); }
-KR_FN float __log10f(float x) { return log10f(x); }
-KR_FN float __sinf(float x) { return sinf(x); }
-KR_FN float __cosf(float x) { return cosf(x); }
-KR_FN float __tanf(float x) { return tanf(x); }
-KR_FN float __tanhf(float x) { return tanhf(x); }
-KR_FN float __powf(float x, float y) { return powf(x, y); }
-KR_FN float __fdividef(float x, float y) { return x / y; }
-KR_FN float fdividef(float x, float y) { return x / y; }
+KR_FN float __expf(float x) { KR_FAST return expf(x); }
+KR_FN float __exp10f(float x) { KR_FAST return exp10f(x); }
+KR_FN float __logf(float x) { KR_FAST return logf(x); }
+KR_FN float __log2f(float x) { KR_FAST return log2f(x); }
+KR_FN float __log10f(float x) { KR_FAST return log10f(x); }
+KR_FN float __sinf(float x) { KR_FAST return sinf(x); }
+KR_FN float __cosf(float x) { KR_FAST return cosf(x); }
+KR_FN float __tanf(float x) { KR_FAST return tanf(x); }
+KR_FN float __tanhf(float x) { KR_FAST return tanhf(x); }
+KR_FN float __powf(float x, float y) { KR_FAST return powf(x, y); }
+KR_FN float __fdividef(float x, float y) { KR_FAST return x / y; }
+KR_FN float fdividef(float x, float y) { KR_FAST return x / y; }
 KR_FN float __saturatef(float x) { return x >= 0.0f ? (x < 1.0f ? x : 1.0f) : 0.0f; }
 KR_FN void __sincosf(float x, float *s, float *c)
 {
+  KR_FAST
   *s = sinf(x);
   *c = cosf(x);
 }

@@ -267,7 +267,7 @@ KR_FN bool signbit(float x) noexcept { return __builtin_signbit(x); }
 #endif
 
 // CUDA's own.
-KR_FN float rsqrtf(float x) { return 1.0f / __builtin_sqrtf(x); }
+KR_FN float rsqrtf(float x) { KR_FAST return 1.0f / __builtin_sqrtf(x); }
 KR_FN double rsqrt(double x) { return 1.0 / __builtin_sqrt(x); }
 KR_FN float rsqrt(float x) { return rsqrtf(x); }
 KR_FN float rcbrtf(float x) { return 1.0f / cbrtf(x); }
