@@ -308,6 +308,10 @@ static bool inst_alike(struct assembly *a, const struct kr_pinstance *x,
 
 static bool inst_covered(struct assembly *a, const struct kr_plaunched *l)
 {
+  if (!l->n_arguments && !l->by_name)
+    return asm_fail(a, asm_marker_place(a),
+                    "`%s` is launched at line %u with an argument that has no name elsewhere, as a "
+                    "lambda has none; that is not there yet", a->k->name, l->line);
   if (!l->n_arguments)
     return asm_fail(a, asm_marker_place(a),
                     "`%s` is instantiated at line %u, where its arguments are not written out; "
