@@ -4,7 +4,7 @@
 //   ACTION ACTION,ACTION,...     for the open, then for one judgement after another
 //
 // and NAME.open, NAME.judge the answers of a well-behaved one. Actions: ok,
-// error, lost:WHAT, exit, kill, stop, long, cut:N, flip:N; "STAGE!action" puts
+// error, lost:WHAT, exit, kill, stop, long, cut:N, flip:N, hold:N (N bytes, then it stops); "STAGE!action" puts
 // the stage on the board first, "@ATTEMPT!action" the attempt.
 #include <fcntl.h>
 #include <signal.h>
@@ -46,6 +46,8 @@ static int count_start(const char *base)
   return n;
 }
 
+static bool hold; // stop in the middle of an answer instead of ending there
+
 static void send_raw(const char *text, size_t len, long cut, long flip)
 {
   char *all = malloc(len + 4);
@@ -58,6 +60,8 @@ static void send_raw(const char *text, size_t len, long cut, long flip)
   if (write(WIRE_SOCKET, all, n) < 0)
     _exit(9);
   free(all);
+  if (cut >= 0 && hold)
+    raise(SIGSTOP);
   if (cut >= 0)
     _exit(0);
 }
@@ -94,6 +98,9 @@ static void act(const char *action, const char *answer)
     send_raw(text, strlen(text), -1, -1);
   } else if (!strncmp(action, "cut:", 4)) {
     send_raw(answer, strlen(answer), atol(action + 4), -1);
+  } else if (!strncmp(action, "hold:", 5)) {
+    hold = true;
+    send_raw(answer, strlen(answer), atol(action + 5), -1);
   } else if (!strncmp(action, "flip:", 5)) {
     atomic_store(&board->stage, 0);
     send_raw(answer, strlen(answer), -1, atol(action + 5));

@@ -28,6 +28,9 @@ The script is a JSON object; everything may be left out:
                               "validated" (true) says whether that model was held against it
   "model_why": "a sentence"   why not all of the original could be counted
 
+  "garble": STEP              the answer to judgement N (from 0, over all workers) ends
+                              before byte STEP * (N / 2), or has a wrong byte there
+
 A RULE is {"match": "text", "status": "ok", "speedup": 2.0, ...}; "takes_ms" delays a
 judgement. Without "match" it
 fits everything. "stage" (how far it was asked to go; for confirm: check), "log", "told", "max_rel_err", "exact"
@@ -43,6 +46,7 @@ says what it means.
 """
 import json
 import math
+import mmap
 import os
 import shutil
 import signal
@@ -183,6 +187,21 @@ class Worker:
             "log_ratio": [math.log(speedup)] * len(cases), "base_us": [base] * len(cases),
             "cand_us": [base / speedup] * len(cases)}}
 
+    def garble(self, sock, data):
+        with open(self.base + ".log") as f:
+            n = sum(line.startswith("judge ") for line in f) - 1
+        at = self.script["garble"] * (n // 2)
+        if at >= len(data):
+            return
+        # The board says that a candidate is being checked.
+        with mmap.mmap(4, 4) as board:
+            board[0:4] = struct.pack("=I", 5)
+        if n % 2:
+            data[at] ^= 0x55
+        else:
+            sock.sendall(data[:at])
+            os._exit(1)
+
     def serve(self):
         sock = socket.socket(fileno=3)
 
@@ -198,7 +217,10 @@ class Worker:
         while True:
             message = json.loads(receive(struct.unpack(">I", receive(4))[0]))
             text = json.dumps(self.answer(message)).encode()
-            sock.sendall(struct.pack(">I", len(text)) + text)
+            data = bytearray(struct.pack(">I", len(text)) + text)
+            if "garble" in self.script and message["op"] == "judge":
+                self.garble(sock, data)
+            sock.sendall(data)
 
 
 if len(sys.argv) > 3 and sys.argv[1] == "install":
