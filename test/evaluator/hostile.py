@@ -16,7 +16,7 @@ import time
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "hacks"))
 import judge  # noqa: E402
 
-HEAD = """// kevin: optimize let(n = 5000) data(*[n])
+HEAD = """// kevin: optimize let(n = 5000) data(*[n]) launch(tunable)
 __global__ void axpy(int n, float a, const float *x, float *y)
 {
   int i = blockIdx.x * blockDim.x + threadIdx.x;
