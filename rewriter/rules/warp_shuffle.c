@@ -269,7 +269,6 @@ static size_t before(const struct syntax *s, size_t stmt)
 // `array[thread] = e;` with nothing around it but the kernel's own block.
 static bool is_fill(struct syntax *s, size_t stmt, size_t array, size_t *value)
 {
-  size_t name;
   if (stmt == SYNTAX_NONE || s->stmts[stmt].kind != STMT_EXPR)
     return false;
   size_t expr = s->stmts[stmt].expr;
@@ -279,7 +278,7 @@ static bool is_fill(struct syntax *s, size_t stmt, size_t array, size_t *value)
   if (s->exprs[left].kind != EXPR_SUBSCRIPT)
     return false;
   size_t base = syntax_strip(s, syntax_arg(s, left, 0));
-  if (s->exprs[base].kind != EXPR_NAME || (name = s->exprs[base].name) != array ||
+  if (s->exprs[base].kind != EXPR_NAME || s->exprs[base].name != array ||
       !is_thread(s, syntax_arg(s, left, 1)))
     return false;
   *value = syntax_arg(s, expr, 1);
