@@ -72,10 +72,11 @@ static struct kr_hash attempt_hash(const char *code, const struct kr_geometry *g
 
 static size_t attempt_add(struct builtin *m, const char *code, const struct kr_geometry *g)
 {
+  // `code` and `g` may be another attempt's, which growing moves.
+  struct attempt a = {.code = kr_xstrdup(code), .guess = 1, .hash = attempt_hash(code, g)};
+  variant_geometry_copy(g, &a.geometry);
   KR_GROW(m->attempts, m->n, m->cap);
-  struct attempt *a = &m->attempts[m->n];
-  *a = (struct attempt){.code = kr_xstrdup(code), .guess = 1, .hash = attempt_hash(code, g)};
-  variant_geometry_copy(g, &a->geometry);
+  m->attempts[m->n] = a;
   return m->n++;
 }
 

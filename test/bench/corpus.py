@@ -33,14 +33,21 @@ def sources(folder):
     return sorted(os.path.basename(f) for f in glob.glob(os.path.join(folder, "*.cu")))
 
 
-def rewrite(folder, extra, timeout):
-    done = subprocess.run(["kevin-rewrite", "-i", "--allow-dirty", "--format=json", "--seed=1", "--yes"] + extra +
-                          sources(folder), cwd=folder, capture_output=True, text=True, errors="replace",
-                          timeout=timeout)
-    try:
-        return json.loads(done.stdout)
-    except ValueError:
-        sys.exit("corpus: exit %d\n%s" % (done.returncode, done.stderr))
+def rewrite(folder, extra, jobs):
+    """Each file by a process of its own, so that one that fails takes no other along."""
+    def one(name):
+        done = subprocess.run(["kevin-rewrite", "-i", "--allow-dirty", "--format=json", "--seed=1", "--yes"] + extra +
+                              [name], cwd=folder, capture_output=True, text=True, errors="replace", timeout=3600)
+        try:
+            kernels = json.loads(done.stdout)["kernels"]
+        except ValueError:
+            kernels = [{"file": name, "kernel": "?", "signature": "", "outcome": "broken",
+                        "why": "exit %d: %s" % (done.returncode, done.stderr[-300:])}]
+        for k in kernels:
+            print("  %-20s %-28s %s" % (k["file"], k["kernel"].split("::")[-1], figures(k)), flush=True)
+        return kernels
+    with concurrent.futures.ThreadPoolExecutor(jobs) as pool:
+        return {"kernels": [k for ks in pool.map(one, sources(folder)) for k in ks]}
 
 
 def figures(k):
@@ -100,7 +107,7 @@ def model(out):
                             cwd=os.path.join(out, "cpu"), capture_output=True, text=True, errors="replace")
     with open(os.path.join(out, "contracts.json"), "w") as f:
         f.write(listed.stdout)
-    doc = rewrite(os.path.join(out, "cpu"), ["--evaluator=cpu"], 3600)
+    doc = rewrite(os.path.join(out, "cpu"), ["--evaluator=cpu"], os.cpu_count() or 1)
     with open(os.path.join(out, "cpu.json"), "w") as f:
         json.dump(doc, f)
     show("modelled", doc)
@@ -143,7 +150,7 @@ def measure(out):
     bad = run_mains(os.path.join(out, "cpu"))
     bad += measure_wins(out, doc)
     copy(os.path.join(out, "cuda"))
-    doc = rewrite(os.path.join(out, "cuda"), ["--evaluator=cuda"], 3600)
+    doc = rewrite(os.path.join(out, "cuda"), ["--evaluator=cuda"], 1)
     with open(os.path.join(out, "cuda.json"), "w") as f:
         json.dump(doc, f)
     show("measured", doc)
