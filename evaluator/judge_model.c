@@ -265,6 +265,56 @@ static void drop_times(struct kr_verdict *v)
   v->n_times = 0;
 }
 
+// A launch on the GPU may fall out otherwise than here, where warps run one after
+// another: races are looked for in what was drawn of the blocks. Those that the
+// original has as well are the kernel's way.
+static int races_of(struct judgement *j, size_t index, const struct kr_launch *launch)
+{
+  struct kr_evaluator *e = j->e;
+  struct model_case *k = &e->model->cases[index];
+  struct kr_count_options o = {.launch = *launch, .budget_ms = MODEL_BUDGET_MS, .races = true};
+  struct kr_counters c;
+  struct kr_run_result r;
+  struct kr_err err = {{0}};
+  int rc = JUDGE_PASSED;
+  if (e->backend->count(e->dev, j->m, k->data, &o, &c, &r, &err)) {
+    e->lost |= r.device_lost;
+    judge_broke(j, err.text);
+    return JUDGE_BROKE;
+  }
+  e->lost |= r.device_lost;
+  if (r.status == KR_RUN_FAULT && k->original_races == RACES_UNKNOWN) {
+    struct kr_count_options first = o;
+    struct kr_run_result its;
+    k->original_races = RACES_SEEN;
+    if (!kr_instance_launch(&k->in, &e->c->geometry, &e->model->facts, &first.launch, &err) &&
+        !e->backend->count(e->dev, e->original, k->data, &first, &c, &its, &err)) {
+      k->original_races = its.status == KR_RUN_OK ? RACES_NONE : RACES_SEEN;
+      e->lost |= its.device_lost;
+      kr_run_result_release(&its);
+    } else {
+      judge_broke(j, err.text);
+      rc = JUDGE_BROKE;
+    }
+  }
+  if (rc == JUDGE_PASSED && r.status == KR_RUN_FAULT) {
+    char *text = kr_xasprintf("%.400s, in the case %.80s at its declared size", r.text,
+                              e->c->cases[index].label);
+    if (k->original_races == RACES_NONE) {
+      judge_fail(j, KR_STAGE_TIME, KR_STATUS_UNSTABLE, false, text);
+      rc = JUDGE_FAILED;
+    } else {
+      judge_note(j->v, "the original races as well");
+    }
+    free(text);
+  } else if (rc == JUDGE_PASSED && r.status != KR_RUN_OK) {
+    judge_note(j->v, "races could not be looked for");
+    judge_note(j->v, r.text);
+  }
+  kr_run_result_release(&r);
+  return rc;
+}
+
 // One case of the candidate. A launch that ends badly fails it; one that could
 // not be counted leaves it without times, and `*counted` false.
 static int model_case_of(struct judgement *j, size_t index, const struct model_code *code,
@@ -303,6 +353,8 @@ static int model_case_of(struct judgement *j, size_t index, const struct model_c
   case KR_RUN_OK:
     put_case(j, index, &n.model);
     *counted = true;
+    if (j->o->thorough)
+      rc = races_of(j, index, &launch);
     break;
   case KR_RUN_FAULT:
   case KR_RUN_LAUNCH_FAILED:

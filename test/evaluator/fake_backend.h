@@ -238,6 +238,10 @@ static int fake_count(struct kr_device *dev, struct kr_module *m, struct kr_data
   r->status = ran.status;
   memcpy(r->text, ran.text, sizeof r->text);
   kr_run_result_release(&ran);
+  if (o->races && !strncmp(m->entry->name, "racy", 4)) {
+    r->status = KR_RUN_FAULT;
+    snprintf(r->text, sizeof r->text, "a race at byte 0 of `y`");
+  }
   if (r->status != KR_RUN_OK)
     return 0;
   for (int i = 0; i < 3; i++) {

@@ -40,6 +40,7 @@ static enum kr_run_status zeros(const struct fake_args *k)
 const struct fake_entry fake_entries[] = {
     {"heavy", saxpy, 32, false}, {"light", saxpy, 16, false}, {"same", saxpy, 32, false},
     {"heavier", saxpy, 64, false}, {"faults", faults_when_declared, 4, false},
+    {"racy", saxpy, 16, false}, {"racy_original", saxpy, 32, false},
     {"uncounted", too_slow_to_count, 4, false}, {"zeros", zeros, 1, false},
     {NULL, NULL, 0, false}};
 
@@ -78,6 +79,8 @@ static void close_now(void)
   CHECK_INT(fake_live, 0);
 }
 
+static bool thorough;
+
 static void judge(const char *kernel, enum kr_stage until, const char *grid, struct kr_verdict *v)
 {
   char *code = kr_xasprintf("kernel:%s ;", kernel);
@@ -87,7 +90,7 @@ static void judge(const char *kernel, enum kr_stage until, const char *grid, str
     cand.geometry.grid[0] = (char *)grid;
     cand.geometry.block[0] = (char *)"256";
   }
-  struct kr_judge_options o = {.until = until, .seed = 9};
+  struct kr_judge_options o = {.until = until, .seed = 9, .thorough = thorough};
   CHECK_INT(kr_evaluator_judge(now, &cand, &o, v), 0);
   free(code);
 }
@@ -110,6 +113,35 @@ static void test_the_original_is_counted_once_at_its_declared_size(void)
   judge("heavier", KR_STAGE_TIME, NULL, &v);
   CHECK_INT(fake_counts, 3);
   kr_verdict_release(&v);
+  close_now();
+}
+
+// On a GPU warps do not wait for each other as they do here.
+static void test_a_finalist_that_races_is_turned_away(void)
+{
+  struct kr_verdict v;
+  open_well("heavy", NULL);
+  judge("racy", KR_STAGE_TIME, NULL, &v);
+  CHECK_INT(v.status, KR_STATUS_OK); // the search does not pay for it
+  kr_verdict_release(&v);
+  thorough = true;
+  judge("racy", KR_STAGE_TIME, NULL, &v);
+  CHECK_INT(v.status, KR_STATUS_UNSTABLE);
+  CHECK_INT(v.stage, KR_STAGE_TIME);
+  CHECK(v.log && strstr(v.log, "a race at byte 0 of `y`, in the case n = 4194304"));
+  CHECK_INT(v.n_times, 0);
+  kr_verdict_release(&v);
+  judge("light", KR_STAGE_TIME, NULL, &v);
+  CHECK_INT(v.status, KR_STATUS_OK);
+  CHECK_INT(v.n_times, 1);
+  kr_verdict_release(&v);
+  close_now();
+  open_well("racy_original", NULL);
+  judge("racy", KR_STAGE_TIME, NULL, &v);
+  CHECK_INT(v.status, KR_STATUS_OK);
+  CHECK(v.note && strstr(v.note, "the original races as well"));
+  kr_verdict_release(&v);
+  thorough = false;
   close_now();
 }
 
@@ -270,6 +302,7 @@ int main(void)
 {
   test_the_original_is_counted_once_at_its_declared_size();
   test_a_verdict_says_that_it_is_modelled_and_why();
+  test_a_finalist_that_races_is_turned_away();
   test_until_check_counts_nothing();
   test_launches_that_end_badly_at_the_declared_size();
   test_the_gpu_can_be_named();
