@@ -11,6 +11,7 @@
 
 #include "../evaluator/base/mem.h"
 #include "../evaluator/base/parts.h"
+#include "../evaluator/cuda/cubin.h"
 #include "spawn.h"
 
 // The compiler runs under `env -i`, so that neither keys nor variables that
@@ -134,12 +135,43 @@ static void add_environment(struct prove_args *a, const char *folder, const char
   args_add(a, kr_xstrdup("LC_ALL=C"));
 }
 
+// How many words of flags[i] on name architectures; 0 when it does not.
+static size_t arch_words(const char *const *flags, size_t n, size_t i)
+{
+  static const char *const names[] = {"-arch", "--gpu-architecture", "-gencode", "--generate-code",
+                                      "-code", "--gpu-code"};
+  for (size_t k = 0; k < sizeof names / sizeof *names; k++) {
+    size_t len = strlen(names[k]);
+    if (strncmp(flags[i], names[k], len))
+      continue;
+    if (flags[i][len] == '=')
+      return 1;
+    if (!flags[i][len])
+      return i + 1 < n ? 2 : 1;
+  }
+  return 0;
+}
+
+// `arch` NULL: host and device, for the architectures of the flags; else machine code
+// for that one ("": the compiler's own choice) alone.
 static void nvcc_args(struct prove_args *a, const char *nvcc, const char *const *flags, size_t n,
-                      const char *folder, const char *user_folder, const char *text)
+                      const char *folder, const char *user_folder, const char *text,
+                      const char *arch, bool ndebug)
 {
   args_add(a, kr_xstrdup(nvcc));
-  for (size_t i = 0; i < n; i++)
-    args_add(a, kr_xstrdup(flags[i]));
+  for (size_t i = 0; i < n; i++) {
+    size_t words = arch ? arch_words(flags, n, i) : 0;
+    if (words)
+      i += words - 1;
+    else
+      args_add(a, kr_xstrdup(flags[i]));
+  }
+  if (arch && arch[0])
+    args_add(a, kr_xasprintf("-arch=%s", arch));
+  if (ndebug) {
+    args_add(a, kr_xstrdup("-UNDEBUG"));
+    args_add(a, kr_xstrdup("-DNDEBUG"));
+  }
   // Quoted includes look beside the original first, as they do there; a comma
   // would end the option's value.
   if (strchr(user_folder, ','))
@@ -150,7 +182,7 @@ static void nvcc_args(struct prove_args *a, const char *nvcc, const char *const 
   }
   args_add(a, kr_xstrdup("-x"));
   args_add(a, kr_xstrdup("cu"));
-  args_add(a, kr_xstrdup("-c"));
+  args_add(a, kr_xstrdup(arch ? "-cubin" : "-c"));
   args_add(a, kr_xstrdup("-o"));
   args_add(a, kr_xasprintf("%s/out.o", folder));
   args_add(a, kr_xstrdup(text));
@@ -222,6 +254,8 @@ struct prove {
   const char *compiler;
   bool nvcc;
   char *env, *folder, *user_folder; // owned
+  const char *arch; // see nvcc_args()
+  bool ndebug;
 };
 
 // 0 compiles, 1 does not (`said`), -1 could not be run.
@@ -238,7 +272,8 @@ static int compile(const struct prove *p, const void *text, size_t len, char *sa
     goto out;
   add_environment(&args, p->folder, p->env);
   if (p->nvcc)
-    nvcc_args(&args, p->compiler, p->flags, p->n_flags, p->folder, p->user_folder, path);
+    nvcc_args(&args, p->compiler, p->flags, p->n_flags, p->folder, p->user_folder, path,
+              p->arch, p->ndebug);
   else
     clang_args(&args, p->compiler, p->flags, p->n_flags, p->user_folder, path);
   KR_GROW(args.items, args.n, args.cap);
@@ -264,9 +299,101 @@ out:
   return rc;
 }
 
+// --- the other functions ---
+
+enum { PROVE_MAX_ARCHS = 16, PROVE_CUBIN_MAX = 256 << 20 };
+
+// "sm_90", of every architecture that the flags name; at least one entry, "" where
+// they name none.
+static size_t archs_of(const char *const *flags, size_t n, char out[PROVE_MAX_ARCHS][16])
+{
+  size_t count = 0;
+  for (size_t i = 0; i < n; i++) {
+    size_t words = arch_words(flags, n, i);
+    for (size_t w = 0; w < words; w++) {
+      for (const char *at = flags[i + w]; at && *at;) {
+        const char *sm = strstr(at, "sm_"), *compute = strstr(at, "compute_");
+        at = !sm || (compute && compute < sm) ? compute : sm;
+        if (!at)
+          break;
+        at = strchr(at, '_') + 1;
+        size_t len = strspn(at, "0123456789af");
+        char arch[16];
+        snprintf(arch, sizeof arch, "sm_%.*s", (int)(len < 8 ? len : 8), at);
+        bool known = !len;
+        for (size_t k = 0; k < count; k++)
+          known = known || !strcmp(out[k], arch);
+        if (!known && count < PROVE_MAX_ARCHS)
+          memcpy(out[count++], arch, sizeof arch);
+      }
+    }
+    if (words)
+      i += words - 1;
+  }
+  if (!count)
+    out[count++][0] = '\0';
+  return count;
+}
+
+// The machine code of a text; 0, or -1 with `err` set.
+static int machine_code(struct prove *p, const void *text, size_t len, struct kr_bytes *code,
+                        struct kr_err *err)
+{
+  char said[1024] = "", part[65536];
+  int rc = compile(p, text, len, said, sizeof said, err);
+  if (rc)
+    return rc < 0 ? -1 : kr_err_set(err, "%s: no machine code: %s", p->original->path, said);
+  char *path = kr_xasprintf("%s/out.o", p->folder);
+  FILE *f = fopen(path, "rbe");
+  size_t n;
+  kr_bytes_reset(code);
+  while (f && (n = fread(part, 1, sizeof part, f)) > 0)
+    kr_bytes_add(code, part, n);
+  if (!f || ferror(f))
+    rc = kr_err_errno(err, "cannot read %s", path);
+  if (f)
+    fclose(f);
+  free(path);
+  return rc;
+}
+
+static int others_same(struct prove *p, const void *patched, size_t len,
+                       const char *const *kernels, size_t n, struct kr_err *err)
+{
+  char archs[PROVE_MAX_ARCHS][16], what[600] = "";
+  size_t n_archs = archs_of(p->flags, p->n_flags, archs);
+  struct kr_bytes before, after;
+  int same = 1;
+  kr_bytes_init(&before, PROVE_CUBIN_MAX);
+  kr_bytes_init(&after, PROVE_CUBIN_MAX);
+  for (size_t i = 0; i < n_archs && same == 1; i++) {
+    p->arch = archs[i];
+    for (int round = 0; round < 2; round++) {
+      p->ndebug = round;
+      if (machine_code(p, p->original->data, p->original->len, &before, err) ||
+          machine_code(p, patched, len, &after, err))
+        same = -1;
+      else
+        same = cubin_same_but((const unsigned char *)before.data, before.len,
+                              (const unsigned char *)after.data, after.len, kernels, n, what,
+                              sizeof what, err);
+      if (same)
+        break;
+    }
+    if (!same)
+      kr_err_set(err, "%s: the rewrite would change more than its kernel%s%s: %s",
+                 p->original->path, archs[i][0] ? " on " : "", archs[i], what);
+  }
+  p->arch = NULL;
+  p->ndebug = false;
+  kr_bytes_release(&before);
+  kr_bytes_release(&after);
+  return same < 0 ? -1 : !same;
+}
+
 int kr_prove_compiles(const struct kr_source *original, const void *patched, size_t len,
                       const char *const *flags, size_t n, const char *cuda_path,
-                      struct kr_err *err)
+                      const char *const *kernels, size_t n_kernels, struct kr_err *err)
 {
   int rc = -1;
   char said[1024] = "", before[1024] = "";
@@ -307,6 +434,8 @@ int kr_prove_compiles(const struct kr_source *original, const void *patched, siz
                       original->path, compiler, before);
     else
       kr_err_set(err, "the rewritten %s does not compile: %s", original->path, said);
+  } else if (!rc && p.nvcc) {
+    rc = others_same(&p, patched, len, kernels, n_kernels, err);
   }
 out:
   if (p.folder)

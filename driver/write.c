@@ -202,6 +202,7 @@ int write_patch(struct file_write *w, struct kr_err *err)
 {
   int rc = -1;
   struct kr_hash *bodies = kr_xcalloc(w->n, sizeof *bodies);
+  const char **names = kr_xcalloc(w->n + 1, sizeof *names);
   kr_bytes_init(&w->patched, KR_SOURCE_MAX);
   w->undo = kr_xcalloc(w->n, sizeof *w->undo);
   for (size_t i = 0; i < w->n; i++)
@@ -218,10 +219,12 @@ int write_patch(struct file_write *w, struct kr_err *err)
   }
   if (apply_and_scan(w, bodies, err) || write_look(w, err))
     goto out;
+  for (size_t i = 0; i < w->n; i++)
+    names[i] = w->outcomes[i].task->kernel->name;
   if (w->n_put &&
       kr_prove_compiles(&w->in->src, w->patched.data, w->patched.len,
                         (const char *const *)w->in->flags.items, w->in->flags.n,
-                        w->project->cuda_path, err))
+                        w->project->cuda_path, names, w->n, err))
     goto out;
   rc = 0;
 out:
@@ -229,6 +232,7 @@ out:
     if (w->outcomes[i].state == OUTCOME_REWRITTEN)
       outcome_fail(&w->outcomes[i], OUTCOME_FAILED, err->text);
   free(bodies);
+  free(names);
   return rc;
 }
 

@@ -1,6 +1,7 @@
 #include "cubin.h"
 
 #include <elf.h>
+#include <stdio.h>
 #include <string.h>
 
 // The fingerprint is a walk: the kernel's code section is hashed, then, in the
@@ -310,4 +311,169 @@ void cubin_each_state(const unsigned char *bytes, size_t len,
   struct image im;
   if (!image_open(&im, bytes, len, NULL))
     each_state(&im, visit, arg);
+}
+
+// --- two modules side by side ---
+
+// A part of a mangled name stands behind its length; what is extern "C" is not mangled.
+static bool is_excepted(const char *symbol, const char *const *except, size_t n)
+{
+  for (size_t i = 0; i < n; i++) {
+    char part[512];
+    snprintf(part, sizeof part, "%zu%s", strlen(except[i]), except[i]);
+    if (!strcmp(symbol, except[i]))
+      return true;
+    for (const char *at = strstr(symbol, part); at; at = strstr(at + 1, part)) {
+      if (at == symbol || at[-1] < '0' || at[-1] > '9')
+        return true;
+    }
+  }
+  return false;
+}
+
+static bool same_contents(const struct image *a, size_t i, const struct image *b, size_t k)
+{
+  if (!i || !k)
+    return i == k;
+  const Elf64_Shdr *s = &a->sections[i], *t = &b->sections[k];
+  const unsigned char *x = contents(a, s), *y = contents(b, t);
+  if (s->sh_type != t->sh_type || s->sh_size != t->sh_size || !x != !y)
+    return false;
+  return !x || !memcmp(x, y, s->sh_size);
+}
+
+static const char *relocated(const struct image *im, const Elf64_Rela *r)
+{
+  uint64_t index = ELF64_R_SYM(r->r_info);
+  return index < im->n_symbols ? symbol_name(im, &im->symbols[index]) : "";
+}
+
+static size_t relocations_of(const struct image *im, size_t target, const Elf64_Rela **out)
+{
+  for (size_t i = 1; i < im->n; i++) {
+    const Elf64_Shdr *s = &im->sections[i];
+    if (s->sh_type == SHT_RELA && is_relocation_of(im, s, target)) {
+      *out = (const Elf64_Rela *)(const void *)contents(im, s);
+      return s->sh_size / sizeof **out;
+    }
+  }
+  *out = NULL;
+  return 0;
+}
+
+static bool same_relocations(const struct image *a, size_t i, const struct image *b, size_t k)
+{
+  const Elf64_Rela *x, *y;
+  size_t n = relocations_of(a, i, &x);
+  if (relocations_of(b, k, &y) != n)
+    return false;
+  for (size_t r = 0; r < n; r++) {
+    if (x[r].r_offset != y[r].r_offset || x[r].r_addend != y[r].r_addend ||
+        ELF64_R_TYPE(x[r].r_info) != ELF64_R_TYPE(y[r].r_info) ||
+        strcmp(relocated(a, &x[r]), relocated(b, &y[r])))
+      return false;
+  }
+  return true;
+}
+
+static const Elf64_Sym *object_named(const struct image *im, const char *name)
+{
+  for (size_t i = 0; i < im->n_symbols; i++) {
+    const Elf64_Sym *s = &im->symbols[i];
+    if (ELF64_ST_TYPE(s->st_info) == STT_OBJECT && s->st_shndx && s->st_shndx < im->n &&
+        !strcmp(symbol_name(im, s), name))
+      return s;
+  }
+  return NULL;
+}
+
+static bool same_object(const struct image *a, const char *name, const struct image *b, bool place)
+{
+  const Elf64_Sym *s = object_named(a, name), *t = object_named(b, name);
+  if (!s || !t)
+    return !s && !t;
+  if (s->st_size != t->st_size || (place && s->st_value != t->st_value))
+    return false;
+  const Elf64_Shdr *u = &a->sections[s->st_shndx], *v = &b->sections[t->st_shndx];
+  const unsigned char *x = contents(a, u), *y = contents(b, v);
+  if (!x || !y)
+    return !x && !y;
+  return s->st_size <= u->sh_size && s->st_value <= u->sh_size - s->st_size &&
+         t->st_size <= v->sh_size && t->st_value <= v->sh_size - t->st_size &&
+         !memcmp(x + s->st_value, y + t->st_value, s->st_size);
+}
+
+// Code reads the module's constant banks at fixed places. What stood there stands
+// there still; more may have come.
+static bool same_banks(const struct image *a, const struct image *b)
+{
+  for (size_t i = 1; i < a->n; i++) {
+    const char *name = section_name(a, &a->sections[i]);
+    const Elf64_Rela *x, *y = NULL;
+    size_t m = 0;
+    if (!is_shared_constant(name))
+      continue;
+    for (size_t k = 1; k < b->n; k++) {
+      if (!strcmp(section_name(b, &b->sections[k]), name))
+        m = relocations_of(b, k, &y);
+    }
+    size_t n = relocations_of(a, i, &x);
+    for (size_t r = 0; r < n; r++) {
+      bool found = false;
+      for (size_t t = 0; t < m && !found; t++)
+        found = y[t].r_offset == x[r].r_offset && y[t].r_addend == x[r].r_addend &&
+                !strcmp(relocated(a, &x[r]), relocated(b, &y[t])) &&
+                same_object(a, relocated(a, &x[r]), b, false);
+      if (!found)
+        return false;
+    }
+    for (size_t s = 0; s < a->n_symbols; s++) {
+      if (a->symbols[s].st_shndx == i && ELF64_ST_TYPE(a->symbols[s].st_info) == STT_OBJECT &&
+          !same_object(a, symbol_name(a, &a->symbols[s]), b, true))
+        return false;
+    }
+  }
+  return true;
+}
+
+int cubin_same_but(const unsigned char *a, size_t a_len, const unsigned char *b, size_t b_len,
+                   const char *const *except, size_t n, char *what, size_t size,
+                   struct kr_err *err)
+{
+  static const char text[] = ".text.";
+  static const char *const own[] = {".nv.shared.", ".nv.constant0.", ".nv.constant2."};
+  struct image im[2];
+  size_t others = 0;
+  if (image_open(&im[0], a, a_len, err) || image_open(&im[1], b, b_len, err))
+    return -1;
+  for (int side = 0; side < 2; side++) {
+    for (size_t i = 1; i < im[side].n; i++) {
+      const char *name = section_name(&im[side], &im[side].sections[i]);
+      if (strncmp(name, text, sizeof text - 1) ||
+          is_excepted(name += sizeof text - 1, except, n))
+        continue;
+      size_t other = section_of(&im[!side], text, name);
+      if (!other) {
+        snprintf(what, size, "%s is in one of the two alone", name);
+        return 0;
+      }
+      if (side)
+        continue;
+      others++;
+      bool same = same_contents(&im[0], i, &im[1], other) &&
+                  same_relocations(&im[0], i, &im[1], other);
+      for (size_t k = 0; k < sizeof own / sizeof *own && same; k++)
+        same = same_contents(&im[0], section_of(&im[0], own[k], name), &im[1],
+                             section_of(&im[1], own[k], name));
+      if (!same) {
+        snprintf(what, size, "%s has other machine code", name);
+        return 0;
+      }
+    }
+  }
+  if (others && !same_banks(&im[0], &im[1])) {
+    snprintf(what, size, "the constants that its other functions read lie elsewhere");
+    return 0;
+  }
+  return 1;
 }

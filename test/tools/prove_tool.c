@@ -1,4 +1,4 @@
-// prove_tool ORIGINAL PATCHED CUDA_PATH|- [flags...]: prints what
+// prove_tool ORIGINAL PATCHED CUDA_PATH|- [flags...]: the kernel is `k`; prints what
 // kr_prove_compiles() says; exit 0, 1, or 2 for -1.
 
 #include <stdio.h>
@@ -15,7 +15,7 @@ int main(int argc, char **argv)
     return 64;
   }
   int rc = kr_prove_compiles(&a, b.data, b.len, (const char *const *)(argv + 4), (size_t)(argc - 4),
-                             strcmp(argv[3], "-") ? argv[3] : NULL, &err);
+                             strcmp(argv[3], "-") ? argv[3] : NULL, (const char *const[]){"k"}, 1, &err);
   printf("%s\n", rc ? err.text : "compiles");
   kr_source_release(&a);
   kr_source_release(&b);

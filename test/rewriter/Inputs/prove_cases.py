@@ -50,6 +50,25 @@ if how == "nvcc":
     prove(SOURCE + HOST.replace(b"1, 256", b"(m + 127) / 128, 128"), 1, "src/k.cu", '"m" is undefined')
     # A BOM and CRLF are no error.
     prove(b"\xef\xbb\xbf" + (SOURCE + HOST).replace(b"\n", b"\r\n"), 0, "compiles")
+    # The kernel may change, and what it alone reaches; nothing else may.
+    REST = b"""#include <cassert>
+__device__ float shade(float v) { return v * 2; }
+__constant__ float table[4] = {1, 2, 3, 4};
+static __global__ void other(float *x, int n) { assert(n > 3); x[n] = shade(sinf(x[n])) + table[n & 3]; }
+template <int N> __global__ void third(float *x) { x[N] = shade(x[N]); }
+void more(float *x, int n) { other<<<1, 1>>>(x, n); third<3><<<1, 1>>>(x); k<<<1, 256>>>(x, n); }
+"""
+    put(original, SOURCE + REST)
+    FASTER = SOURCE.replace(b"x[threadIdx.x] = VALUE", b"x[threadIdx.x] = VALUE * k_twice(n)")
+    FASTER = b"\n\n__device__ float k_twice(int v) { return 2 * v; }\n" + FASTER
+    both = ("-gencode=arch=compute_80,code=sm_80", "-gencode", "arch=compute_90,code=sm_90")
+    prove(FASTER + REST, 0, "compiles", flags=both)
+    prove(FASTER + REST.replace(b"v * 2", b"v * 3"), 1, "change more than its kernel", "other")
+    prove(FASTER + REST.replace(b"{1, 2, 3, 4}", b"{1, 2, 3, 5}"), 1, "change more than its kernel", "constants")
+    prove(FASTER.replace(b"__global__ void k(", b"__global__ void kk(float *x) { *x = 1; }\n__global__ void k(") + REST, 1,
+          "change more than its kernel", "2kk")
+    prove(b"#define sinf cosf\n" + FASTER + REST, 1, "change more than its kernel", "5other")
+    put(original, SOURCE + HOST)
 else:
     prove(SOURCE, 0, "compiles")
 prove(SOURCE.replace(b"VALUE;", b"VALUES;"), 1, "the rewritten", "src/k.cu", "VALUES")
