@@ -10,6 +10,7 @@
 #include "../evaluator/evaluator.h"
 #include "check.h"
 #include "exit.h"
+#include "keep.h"
 #include "list.h"
 #include "options.h"
 #include "project.h"
@@ -96,6 +97,7 @@ static int run_mode(struct project *p, const struct options *o)
   case MODE_DIFF:
   case MODE_IN_PLACE:
     return run_refine(p, o, &interrupted);
+  case MODE_EXPLAIN:
   case MODE_HELP:
   case MODE_VERSION:
     break;
@@ -121,6 +123,8 @@ int main(int argc, char **argv)
     status = help();
   } else if (o.mode == MODE_VERSION) {
     status = version();
+  } else if (o.mode == MODE_EXPLAIN) {
+    status = keep_explain(&o);
   } else if (project_open(&p, &o, &err)) {
     kr_error("%s", err.text);
     status = EXIT_USAGE;

@@ -4,15 +4,19 @@
 #include <string.h>
 
 #include "../evaluator/base/clock.h"
+#include "../evaluator/base/hash.h"
 #include "../evaluator/base/mem.h"
+#include "../evaluator/base/source.h"
 #include "redact.h"
 #include "utf8.h"
 
 struct model {
   const struct model_kind *kind;
   void *self;
-  char *where, *name;
+  char *where, *name, *identity;
+  const char *folder; // within `identity`
   bool remote;
+  enum model_keeping keeping;
 };
 
 // What stands before the colon. A name goes into provenance, so it must be text.
@@ -21,12 +25,13 @@ static const struct model_row {
   const char *kind, *argument;
   const struct model_kind *table;
   bool remote, named;
+  enum model_keeping keeping;
 } rows[N_IDS] = {
-    [ID_OPENAI] = {"openai", "NAME", &model_openai, true, true},
-    [ID_ANTHROPIC] = {"anthropic", "NAME", &model_anthropic, true, true},
-    [ID_EXEC] = {"exec", "CMD", &model_exec, true, false},
-    [ID_MAILBOX] = {"mailbox", "DIR", &model_mailbox, false, false},
-    [ID_REPLAY] = {"replay", "FILE", &model_replay, false, false},
+    [ID_OPENAI] = {"openai", "NAME", &model_openai, true, true, MODEL_KEEP},
+    [ID_ANTHROPIC] = {"anthropic", "NAME", &model_anthropic, true, true, MODEL_KEEP},
+    [ID_EXEC] = {"exec", "CMD", &model_exec, true, false, MODEL_KEEP},
+    [ID_MAILBOX] = {"mailbox", "DIR", &model_mailbox, false, false, MODEL_KEEP_NEEDED},
+    [ID_REPLAY] = {"replay", "FILE", &model_replay, false, false, MODEL_KEEP_ASKED},
 };
 
 static int model_open_kind(struct model *m, enum model_id id, const char *what,
@@ -45,6 +50,7 @@ static int model_open_kind(struct model *m, enum model_id id, const char *what,
   m->kind = row->table;
   m->name = kr_xstrdup(row->named ? what : row->kind);
   m->remote = row->remote;
+  m->keeping = row->keeping;
   switch (id) {
   case ID_OPENAI:
     return model_openai_open(what, options, &m->self, &m->where, err);
@@ -59,6 +65,30 @@ static int model_open_kind(struct model *m, enum model_id id, const char *what,
   }
 }
 
+// A server's address is in `where`, in front of where its key comes from; a file of
+// replies is what is in it, a folder is where it is.
+static char *model_identify(const struct model *m, enum model_id id, const char *what)
+{
+  const char *at = strstr(m->where, " at "), *key = strrchr(m->where, '(');
+  if (rows[id].named && at && key > at + 4)
+    return kr_xasprintf("%s:%s at %.*s", rows[id].kind, what, (int)(key - at - 5), at + 4);
+  if (id == ID_MAILBOX) {
+    char *real = realpath(what, NULL);
+    char *text = kr_xasprintf("mailbox:%s", real ? real : what);
+    free(real);
+    return text;
+  }
+  struct kr_source src;
+  struct kr_err err;
+  if (id == ID_REPLAY && !kr_source_read(&src, what, &err)) {
+    char hex[KR_HASH_HEX + 1];
+    kr_hash_hex(kr_hash_of(src.data, src.len), hex);
+    kr_source_release(&src);
+    return kr_xasprintf("replay:%s", hex);
+  }
+  return kr_xasprintf("%s:%s", rows[id].kind, what);
+}
+
 int model_open(const char *spec, const struct model_options *options, struct model **out,
                struct kr_err *err)
 {
@@ -71,11 +101,14 @@ int model_open(const char *spec, const struct model_options *options, struct mod
   if (!strcmp(spec, "builtin")) {
     m->kind = &model_builtin;
     m->name = kr_xstrdup("builtin");
+    m->identity = kr_xstrdup("builtin");
     rc = model_builtin_open(&m->self, &m->where, err);
-  } else if (id == ID_MAILBOX) {
-    kr_err_set(err, "--model=mailbox is not there yet"); // MAILBOX
   } else if (id < N_IDS) {
     rc = model_open_kind(m, id, spec + n + 1, options, err);
+    if (!rc) {
+      m->identity = model_identify(m, id, spec + n + 1);
+      m->folder = id == ID_MAILBOX ? m->identity + strlen("mailbox:") : NULL;
+    }
   } else {
     // Guessing would send a kernel to whoever answers for a misspelt name.
     kr_err_set(err, "--model is builtin, openai:NAME, anthropic:NAME, exec:CMD, mailbox:DIR or "
@@ -119,6 +152,21 @@ const char *model_name(const struct model *m)
   return m->name;
 }
 
+enum model_keeping model_keeping(const struct model *m)
+{
+  return m->keeping;
+}
+
+const char *model_identity(const struct model *m)
+{
+  return m->identity;
+}
+
+const char *model_folder(const struct model *m)
+{
+  return m->folder;
+}
+
 bool model_is_remote(const struct model *m)
 {
   return m->remote;
@@ -137,5 +185,6 @@ void model_close(struct model *m)
     m->kind->close(m->self);
   free(m->where);
   free(m->name);
+  free(m->identity);
   free(m);
 }

@@ -107,6 +107,19 @@ const char *model_where(const struct model *m);
 const char *model_name(const struct model *m);
 // Does asking it use a network? A program may, and is taken to.
 bool model_is_remote(const struct model *m);
+// How much of a search the store is to have.
+enum model_keeping {
+  MODEL_KEEP_RECORD, // with --store, and only for people: it never goes on from there
+  MODEL_KEEP_ASKED,  // with --store
+  MODEL_KEEP,        // its replies cost something
+  MODEL_KEEP_NEEDED  // and it cannot do without
+};
+enum model_keeping model_keeping(const struct model *m);
+// Who is asked, and where: what makes another model another search. No key, nor
+// where one came from.
+const char *model_identity(const struct model *m);
+// Where prompts wait for replies, or NULL.
+const char *model_folder(const struct model *m);
 // Does it read model_request.prompt? The built-in model works from data alone.
 bool model_reads_prompts(const struct model *m);
 void model_close(struct model *m);

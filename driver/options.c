@@ -22,6 +22,11 @@ enum option_id {
   OPT_SUGGEST,
   OPT_REVERT,
   OPT_SHOW_PROMPT,
+  OPT_EXPLAIN,
+  OPT_PRESET,
+  OPT_BEAM,
+  OPT_STORE,
+  OPT_EXPORT,
   OPT_FORCE,
   OPT_KERNEL,
   OPT_FILES,
@@ -63,6 +68,7 @@ static const struct option_row {
     {OPT_SUGGEST, "suggest", NULL, "a marker to paste above each unmarked kernel"},
     {OPT_REVERT, "revert", NULL, "put the originals back"},
     {OPT_SHOW_PROMPT, "show-prompt", NULL, "print the first prompt of each kernel; ask no model"},
+    {OPT_EXPLAIN, "explain", "KERNEL", "tell every turn that is kept of it, its stage and reason; no FILE needed"},
     {0, NULL, NULL, "What to work on"},
     {OPT_KERNEL, "kernel", "GLOB", "only kernels whose qualified name matches"},
     {OPT_FILES, "files", "FILE", "read file names from FILE, one a line; - is standard input"},
@@ -81,16 +87,20 @@ static const struct option_row {
     {OPT_MIN_SPEEDUP, "min-speedup", "X", "least speed-up worth writing; the marker's, else 1.02"},
     {OPT_SEED, "seed", "N", "seed of all inputs and sizes; drawn anew without it"},
     {0, NULL, NULL, "Asking"},
-    {OPT_MODEL, "model", "SPEC", "builtin (the default), openai:NAME, anthropic:NAME, exec:CMD, or replay:FILE"},
+    {OPT_MODEL, "model", "SPEC", "builtin (the default), openai:NAME, anthropic:NAME, exec:CMD, mailbox:DIR, or replay:FILE"},
     {OPT_BASE_URL, "base-url", "URL", "the server, up to and with /v1; else OPENAI_BASE_URL or ANTHROPIC_BASE_URL"},
     {OPT_API_KEY_FILE, "api-key-file", "FILE", "file with the key, mode 0600; else OPENAI_API_KEY or ANTHROPIC_API_KEY"},
     {OPT_TRAJECTORIES, "trajectories", "N", "independent attempts a kernel; default 4"},
     {OPT_TURNS, "turns", "N", "turns an attempt; default 4"},
+    {OPT_BEAM, "beam", "KEEP:EVERY", "after every EVERY turns the best KEEP attempts go on, copied; or none"},
+    {OPT_PRESET, "preset", "NAME", "kevin: 16 attempts of 8 turns, every 4 turns the best 4 go on"},
     {OPT_MAX_CALLS, "max-calls", "N", "stop after N calls of the model"},
+    {OPT_STORE, "store", "FILE", "where a run is kept as it happens, to be gone on with"},
     {OPT_YES, "yes", NULL, "start without asking, whatever the plan says"},
     {OPT_ALLOW_NETWORK, "allow-network", NULL, "ask a model over the network in a pre-commit hook"},
     {0, NULL, NULL, "Telling"},
     {OPT_FORMAT, "format", "FORMAT", "text or json, on standard output"},
+    {OPT_EXPORT, "export-trajectories", "FILE", "write all turns with their rewards, as JSON lines"},
     {OPT_COLOR, "color", "WHEN", "auto, always or never"},
     {OPT_PROGRESS, "progress", "WHEN", "auto, always or never"},
     {OPT_VERBOSE, "verbose", NULL, "say more: commands, flags, times; twice: prompts"},
@@ -174,7 +184,8 @@ static int option_mode(struct options *o, enum mode mode, struct kr_err *err)
   static const char *const names[] = {[MODE_DIFF] = "--dry-run",   [MODE_IN_PLACE] = "--in-place",
                                       [MODE_CHECK] = "--check",    [MODE_LIST] = "--list",
                                       [MODE_SUGGEST] = "--suggest", [MODE_REVERT] = "--revert",
-                                      [MODE_SHOW_PROMPT] = "--show-prompt"};
+                                      [MODE_SHOW_PROMPT] = "--show-prompt",
+                                      [MODE_EXPLAIN] = "--explain"};
   // -n wins over -i, as it does in clang-format's habit of "say what you would do".
   bool dry_in_place = (o->mode == MODE_IN_PLACE && mode == MODE_DIFF) ||
                       (o->mode == MODE_DIFF && mode == MODE_IN_PLACE);
@@ -182,6 +193,22 @@ static int option_mode(struct options *o, enum mode mode, struct kr_err *err)
     return kr_err_set(err, "%s and %s cannot go together", names[o->mode], names[mode]);
   o->mode = o->mode_given && dry_in_place ? MODE_DIFF : mode;
   o->mode_given = true;
+  return 0;
+}
+
+static int option_beam(struct options *o, const char *arg, struct kr_err *err)
+{
+  unsigned keep, every;
+  char rest;
+  o->beam_given = true;
+  o->beam_keep = o->beam_every = 0;
+  if (!strcmp(arg, "none"))
+    return 0;
+  if (strspn(arg, "0123456789:") != strlen(arg) || strlen(arg) > 9 ||
+      sscanf(arg, "%u:%u%c", &keep, &every, &rest) != 2 || !keep || !every)
+    return kr_err_set(err, "--beam is KEEP:EVERY, such as 4:4, or none, not `%s`", arg);
+  o->beam_keep = keep;
+  o->beam_every = every;
   return 0;
 }
 
@@ -214,6 +241,24 @@ static int option_take(struct options *o, int id, const char *name, const char *
     return option_mode(o, MODE_REVERT, err);
   case OPT_SHOW_PROMPT:
     return option_mode(o, MODE_SHOW_PROMPT, err);
+  case OPT_EXPLAIN:
+    o->explain = arg;
+    return option_mode(o, MODE_EXPLAIN, err);
+  case OPT_PRESET:
+    if (strcmp(arg, "kevin"))
+      return kr_err_set(err, "--preset is kevin, not `%s`", arg);
+    o->preset = arg;
+    return 0;
+  case OPT_BEAM:
+    return option_beam(o, arg, err);
+  case OPT_STORE:
+    if (!*arg)
+      return kr_err_set(err, "--store names no file");
+    o->store = arg;
+    return 0;
+  case OPT_EXPORT:
+    o->export_to = arg;
+    return 0;
   case OPT_FORCE:
     o->force = true;
     return 0;
@@ -356,7 +401,7 @@ static bool options_find_word(int argc, char **argv, const char *a, const char *
 
 int options_parse(struct options *o, int argc, char **argv, struct kr_err *err)
 {
-  *o = (struct options){.trajectories = 4, .turns = 4, .model = "builtin"};
+  *o = (struct options){.model = "builtin"};
   if (options_find_word(argc, argv, "--help", "-h")) {
     o->mode = MODE_HELP;
     return 0;
@@ -397,7 +442,14 @@ int options_parse(struct options *o, int argc, char **argv, struct kr_err *err)
     push(&o->files, &o->n_files, argv[i]);
   for (int i = ours + 1; i < argc; i++)
     push(&o->flags, &o->n_flags, argv[i]);
-  if (!o->n_files && !o->files_from)
+  // What was said goes before a preset, wherever it stands.
+  if (!o->trajectories)
+    o->trajectories = o->preset ? 16 : 4;
+  if (!o->turns)
+    o->turns = o->preset ? 8 : 4;
+  if (o->preset && !o->beam_given)
+    o->beam_keep = o->beam_every = 4;
+  if (!o->n_files && !o->files_from && o->mode != MODE_EXPLAIN)
     return kr_err_set(err, "no file was named");
   if (o->force && o->mode != MODE_REVERT)
     return kr_err_set(err, "--force goes with --revert");

@@ -19,6 +19,7 @@ enum mode {
   MODE_SUGGEST,
   MODE_REVERT,
   MODE_SHOW_PROMPT,
+  MODE_EXPLAIN,
   MODE_HELP,
   MODE_VERSION
 };
@@ -44,7 +45,12 @@ struct options {
   const char *model; // "builtin" when none was named
   const char *base_url, *api_key_file;
   unsigned trajectories, turns, max_calls;
-  bool max_calls_given, yes;
+  unsigned beam_keep, beam_every; // 0: no beam
+  const char *preset;             // NULL, or "kevin"
+  const char *store;              // --store; NULL: the default, for models that have one
+  const char *explain;            // --explain: a glob
+  const char *export_to;          // --export-trajectories
+  bool max_calls_given, beam_given, yes;
   uint64_t seed;
   bool seed_given;
   const char *kernel; // glob

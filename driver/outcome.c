@@ -46,7 +46,7 @@ static const char *outcome_word(const struct outcome *out)
 {
   static const char *const words[] = {
       [OUTCOME_OPEN] = "not tried",  [OUTCOME_FRESH] = "fresh",     [OUTCOME_REWRITTEN] = "rewritten", [OUTCOME_KEPT] = "kept",
-      [OUTCOME_CHECKED] = "checked", [OUTCOME_REFUSED] = "refused",     [OUTCOME_FAILED] = "failed"};
+      [OUTCOME_CHECKED] = "checked", [OUTCOME_WAITING] = "waiting", [OUTCOME_REFUSED] = "refused",     [OUTCOME_FAILED] = "failed"};
   return words[out->state];
 }
 
@@ -114,6 +114,7 @@ void outcome_line(const struct outcome *out, bool written, struct kr_bytes *b)
                     out->why ? out->why : "");
     }
     break;
+  case OUTCOME_WAITING:
   case OUTCOME_REFUSED:
   case OUTCOME_FAILED:
     kr_bytes_addf(b, "%s: %s", outcome_word(out), out->why);
@@ -164,6 +165,8 @@ static void outcome_turn_json(const struct refine_turn *t, struct results *js)
   results_open(js, NULL, '{');
   results_integer(js, "trajectory", t->trajectory);
   results_integer(js, "turn", t->turn);
+  if (t->parent != SIZE_MAX)
+    results_integer(js, "parent", (int64_t)t->parent);
   results_string(js, "stage", kr_stage_name(t->verdict.stage));
   results_string(js, "status", kr_status_name(t->verdict.status));
   results_string(js, "log", t->verdict.log);

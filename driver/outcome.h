@@ -14,6 +14,7 @@ enum outcome_state {
   OUTCOME_REWRITTEN, // faster and proved: written, or in the diff
   OUTCOME_KEPT,      // tried, nothing was faster
   OUTCOME_CHECKED,   // on the CPU: right, modelled or not, never written
+  OUTCOME_WAITING,   // prompts wait for replies; a later run goes on
   OUTCOME_REFUSED,   // by marker, parser or contract
   OUTCOME_FAILED     // the original, the model, the evaluator or the write failed
 };
@@ -21,7 +22,7 @@ enum outcome_state {
 struct outcome {
   const struct task *task;
   enum outcome_state state;
-  char *why; // a sentence for REFUSED, FAILED, KEPT, may be there for OPEN and CHECKED; owned
+  char *why; // a sentence for REFUSED, FAILED, KEPT, WAITING, may be there for OPEN and CHECKED; owned
   struct refine_result refined;
   bool have_refined;
   size_t winner;             // index into refined.turns; SIZE_MAX: none

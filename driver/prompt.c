@@ -376,7 +376,7 @@ static void add_device(const struct prompt_task *task, struct kr_bytes *out)
 
 // --- parts ---
 
-static void add_base(const struct prompt_task *task, struct kr_bytes *out)
+void prompt_base(const struct prompt_task *task, struct kr_bytes *out)
 {
   const struct kr_contract *c = task->contract;
   struct kr_bytes code, context, geometry, terms, device, launch, shared;
@@ -462,7 +462,10 @@ int prompt_build(const struct prompt_task *task, const struct prompt_turn *turns
   kr_bytes_init(&last, PROMPT_MAX);
   for (size_t i = 0; i < n; i++)
     kr_bytes_init(&texts[i], PROMPT_MAX);
-  add_base(task, out);
+  if (task->base)
+    kr_bytes_adds(out, task->base);
+  else
+    prompt_base(task, out);
   if (turn == 1) {
     prompt_fill("example", NULL, 0, out);
     prompt_fill("first", NULL, 0, &last);

@@ -23,6 +23,8 @@ struct prompt_task {
   const struct kr_device_facts *facts; // arch "cpu": no GPU; NULL: not known yet (--show-prompt)
   const struct kr_reference *reference; // original's times; may be NULL
   size_t token_budget;                  // of a prompt, at 4 bytes a token; 0: PROMPT_DEFAULT_TOKENS
+  // prompt_base() of an earlier run, whose times would be others now; NULL: made anew.
+  const char *base;
 };
 
 struct prompt_turn {
@@ -36,6 +38,9 @@ struct prompt_turn {
 // -1 when the kernel alone is over the budget.
 int prompt_build(const struct prompt_task *task, const struct prompt_turn *turns, size_t n,
                  unsigned turn, struct kr_bytes *out, struct kr_err *err);
+
+// What every prompt of a task begins with.
+void prompt_base(const struct prompt_task *task, struct kr_bytes *out);
 
 // A compiled-in template with {{name}} replaced. Names that are not given, and
 // given names that do not occur, are bugs and abort.

@@ -9,11 +9,24 @@
 #include "../evaluator/evaluator.h"
 #include "model.h"
 #include "prompt.h"
+#include "store.h"
 #include "variant.h"
 
 // The refinement loop of one kernel: trajectories of turns, each turn a prompt,
 // a reply, a variant, a judgement and what is told of it. Serial refinement
 // first: a trajectory is run to its end before the next begins.
+//
+// With a beam all trajectories take `beam_every` turns; then they are ranked by
+// the best score of their turns (at equal scores the lower number first), the
+// best `beam_keep` go on, and each is copied to fill the number again:
+// trajectory i (from 0) continues the (i mod beam_keep)-th best. And so on every
+// `beam_every` turns. The turns of all trajectories are a tree, in which a turn
+// knows the one before it (its parent); what a prompt tells is the way from the
+// root.
+//
+// With a store every step is kept as it happens, and a run begins with what is
+// there: a turn that was judged is taken as it is, one that was answered is
+// judged, and one that was only asked is asked again with the same prompt.
 
 #define REFINE_NO_LIMIT UINT_MAX
 
@@ -21,6 +34,7 @@ struct refine_options {
   unsigned trajectories, turns; // 0: 4 each
   unsigned max_calls;           // replies that may still be asked for; REFINE_NO_LIMIT
   const volatile sig_atomic_t *stop; // NULL: never interrupted
+  unsigned beam_every, beam_keep; // 0: no beam
 };
 
 // Screen and evaluator. `number` counts judgements of this kernel from 1 and is
@@ -36,6 +50,11 @@ struct refine_turn {
   struct variant variant;
   struct kr_verdict verdict; // PARSE and REFUSED when there was no variant to judge
   char *told;                // feedback_tell(); owned
+  size_t parent;             // the turn before it; SIZE_MAX: it is a first one
+  char *prompt;              // NULL for a model that reads none; owned
+  char *reply;               // as it came, with its reasoning; owned
+  bool truncated;
+  bool from_store;           // of an earlier run
   double score;              // 0.3 correct + correct * T_base / T_variant; 0 when unchanged
   // The same code as that turn's, which answered for it; SIZE_MAX when judged
   // itself. Its verdict then holds figures, but no texts and no times.
@@ -49,6 +68,7 @@ enum refine_end {
   REFINE_MAX_CALLS,
   REFINE_EXHAUSTED,   // the model has nothing left to propose
   REFINE_ROOFLINE,    // a right variant moves its bytes about as fast as the memory can
+  REFINE_WAITING,     // nothing more to do without the replies that were asked for
   REFINE_INTERRUPTED,
   REFINE_MODEL,       // the model failed; `why` and `failure` say how
   REFINE_JUDGE,       // judge() could not go on
@@ -68,10 +88,11 @@ struct refine_result {
   enum model_failure failure; // of REFINE_MODEL
   char *why;                  // a sentence for all but DONE; owned
   unsigned calls;             // replies asked for
+  unsigned waiting;           // prompts whose replies are for a later run; no calls
   uint64_t tokens_in, tokens_out;
 };
 
-enum refine_event_kind { REFINE_ASKING, REFINE_REPLIED, REFINE_JUDGED };
+enum refine_event_kind { REFINE_ASKING, REFINE_REPLIED, REFINE_JUDGED, REFINE_BEAM };
 
 // Something to show. Borrowed for the time of the call.
 struct refine_event {
@@ -81,6 +102,7 @@ struct refine_event {
   const char *prompt;              // ASKING; NULL for a model that reads none
   const struct model_reply *reply; // REPLIED
   const struct refine_turn *done;  // JUDGED
+  const size_t *heads;             // BEAM: the turn that each trajectory continues, `trajectories` of them
 };
 
 // Everything that a run needs and does not own.
@@ -91,14 +113,18 @@ struct refine {
   void *judge_arg;
   void (*event)(void *arg, const struct refine_event *event); // may be NULL
   void *event_arg;
+  struct store_search *search; // NULL: nothing is kept
   struct refine_options options;
 };
 
-// Runs the loop. Returns 0 when it ended by itself (DONE to ROOFLINE), else -1
+// Runs the loop. Returns 0 when it ended by itself (DONE to WAITING), else -1
 // with `err`, which `result->why` repeats. What was found until then is in
 // `result` either way; the caller releases it.
 int refine_run(const struct refine *r, struct refine_result *result, struct kr_err *err);
 void refine_result_release(struct refine_result *result);
+
+// The word for an end: "done", "max-calls", ...
+const char *refine_end_name(enum refine_end end);
 
 // The score of a verdict.
 double refine_score(const struct kr_verdict *v);

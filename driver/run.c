@@ -13,6 +13,7 @@
 #include "fresh.h"
 #include "git.h"
 #include "judge.h"
+#include "keep.h"
 #include "table.h"
 #include "talk.h"
 #include "write.h"
@@ -31,10 +32,11 @@ struct run {
   bool opened; // `worker` and `device` are there
   bool can_time;
   uint64_t seed;
-  unsigned calls;
+  struct keep keep;
+  unsigned calls, waiting;
   // What the model's server said that no other kernel can change: a key that is
   // not accepted, a budget that is spent. Nothing is asked after it.
-  struct kr_err refused;
+  struct kr_err refused, keep_err;
 };
 
 static bool run_stopped(const struct run *r)
@@ -163,6 +165,10 @@ static int run_open_model(struct run *r)
     kr_error("%s", err.text);
     return EXIT_USAGE;
   }
+  if (keep_open(&r->keep, o, r->model, &err)) {
+    kr_error("%s", err.text);
+    return EXIT_USAGE;
+  }
   const char *hook = getenv("PRE_COMMIT");
   if (hook && *hook && model_is_remote(r->model) && !o->allow_network) {
     kr_error("a pre-commit hook asks no model over the network unless --allow-network is said");
@@ -214,8 +220,11 @@ static int run_plan(const struct run *r, size_t kernels)
   else
     talk_say("evaluator: cpu, no GPU here: checks, and models times; nothing will be written\n"
              "  unless --evaluator=cpu asks for it");
-  talk_say("plan: %zu kernel%s, %u x %u turns, at most %llu calls", kernels, kernels == 1 ? "" : "s",
-           o->trajectories, o->turns, calls);
+  char beam[80] = "";
+  if (o->beam_keep && o->beam_every < o->turns)
+    snprintf(beam, sizeof beam, " (every %u the best %u go on)", o->beam_every, o->beam_keep);
+  talk_say("plan: %zu kernel%s, %u x %u turns%s, at most %llu calls", kernels,
+           kernels == 1 ? "" : "s", o->trajectories, o->turns, beam, calls);
   // The built-in model costs nobody anything.
   if (!model_reads_prompts(r->model) || calls <= CALLS_WITHOUT_ASKING || o->yes ||
       o->max_calls_given)
@@ -341,16 +350,27 @@ static void run_kernel(struct run *r, struct outcome *out)
       .event_arg = &watch,
       .options = {.trajectories = o->trajectories,
                   .turns = o->turns,
+                  .beam_keep = o->beam_keep,
+                  .beam_every = o->beam_every,
                   .max_calls = o->max_calls_given ? o->max_calls - r->calls : REFINE_NO_LIMIT,
                   .stop = r->stop}};
+  if (keep_search(&r->keep, &refine, r->worker.backend, &err)) {
+    outcome_fail(out, OUTCOME_FAILED, run_stopped(r) ? "interrupted" : err.text);
+    judge_close(j);
+    return;
+  }
   int rc = refine_run(&refine, &out->refined, &err);
   out->have_refined = true;
   r->calls += out->refined.calls;
+  r->waiting += out->refined.waiting;
+  keep_searched(&r->keep, &refine, &out->refined);
   bool gave_up = rc && out->refined.end != REFINE_INTERRUPTED;
   if (out->refined.failure == MODEL_REFUSED || out->refined.failure == MODEL_BUDGET)
     r->refused = err;
   if (out->refined.end == REFINE_INTERRUPTED || run_stopped(r))
     outcome_fail(out, OUTCOME_FAILED, "interrupted");
+  else if (out->refined.end == REFINE_WAITING)
+    outcome_fail(out, OUTCOME_WAITING, out->refined.why);
   else if (gave_up && !out->refined.n_finalists)
     outcome_fail(out, OUTCOME_FAILED, err.text);
   else if (decide(&(struct decide){j, r->can_time, run_writes(r), watch_confirm, &watch}, out, &err))
@@ -477,7 +497,7 @@ static int run_summary(const struct run *r)
   kr_bytes_init(&b, 4096);
   static const char *const words[] = {
       [OUTCOME_OPEN] = "not tried",  [OUTCOME_FRESH] = "fresh",     [OUTCOME_REWRITTEN] = "rewritten", [OUTCOME_KEPT] = "kept",
-      [OUTCOME_CHECKED] = "checked", [OUTCOME_REFUSED] = "refused",     [OUTCOME_FAILED] = "failed"};
+      [OUTCOME_CHECKED] = "checked", [OUTCOME_WAITING] = "waiting", [OUTCOME_REFUSED] = "refused",     [OUTCOME_FAILED] = "failed"};
   for (size_t i = 0; i <= OUTCOME_FAILED; i++) {
     if (counts[i])
       kr_bytes_addf(&b, "%s%zu %s", b.len ? ", " : "",
@@ -490,6 +510,9 @@ static int run_summary(const struct run *r)
   if (b.len)
     talk_say("%s; %u call%s", b.data, r->calls, r->calls == 1 ? "" : "s");
   kr_bytes_release(&b);
+  if (r->waiting)
+    talk_say("%u prompt%s in %s: put the replies there as the same names with .reply.md, and run "
+             "this again", r->waiting, r->waiting == 1 ? " waits" : "s wait", model_folder(r->model));
   if (run_stopped(r))
     return EXIT_INTERRUPTED;
   bool partial = r->tasks.n_failed || counts[OUTCOME_REFUSED] || counts[OUTCOME_FAILED];
@@ -584,6 +607,10 @@ out:
   for (size_t i = 0; i < r.tasks.n; i++)
     outcome_release(&r.outcomes[i]);
   free(r.outcomes);
+  if (keep_close(&r.keep, &r.keep_err) && status == EXIT_DONE) {
+    kr_error("%s", r.keep_err.text);
+    status = EXIT_PARTIAL;
+  }
   model_close(r.model);
   tasks_release(&r.tasks);
   return status;

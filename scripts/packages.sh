@@ -6,7 +6,7 @@
 KR_PACKAGES=(
   gcc libc6-dev cmake ninja-build pkg-config git ca-certificates
   libclang-19-dev llvm-19-dev clang-19 lld-19 llvm-19-tools
-  libcurl4-openssl-dev libcjson-dev nettle-dev zlib1g-dev
+  libcurl4-openssl-dev libcjson-dev libsqlite3-dev nettle-dev zlib1g-dev
   python3
 )
 # For tests and checks alone.

@@ -128,15 +128,8 @@ static void test_bad(void)
 
 static void test_specs(void)
 {
-  static const char *const later[] = {"anthropic:x", "exec:x", "mailbox:x"};
   struct model_options options = {.temperature = -1};
   struct model *m;
-  for (size_t i = 0; i < sizeof later / sizeof *later; i++) {
-    struct kr_err err = {""};
-    CHECK_INT(model_open(later[i], &options, &m, &err), -1);
-    CHECK(!strncmp(err.text, "--model=", 8) && strstr(err.text, " is not there yet; use "));
-    CHECK(!m);
-  }
   struct kr_err err = {""};
   CHECK_INT(model_open("replay:", &options, &m, &err), -1);
   CHECK_STR(err.text, "--model=replay: needs a file: replay:FILE");
@@ -145,14 +138,30 @@ static void test_specs(void)
   options.base_url = "http://127.0.0.1:9/v1";
   // Without a kind nothing is guessed: a misspelt one would send the kernel out.
   CHECK_INT(model_open("some/model:7b", &options, &m, &err), -1);
-  CHECK_STR(err.text, "--model is builtin, openai:NAME or replay:FILE, not `some/model:7b`");
+  CHECK_STR(err.text, "--model is builtin, openai:NAME, anthropic:NAME, exec:CMD, mailbox:DIR or "
+                      "replay:FILE, not `some/model:7b`");
   CHECK_INT(model_open("openai:some/model:7b", &options, &m, &err), 0);
   if (m) {
     CHECK_STR(model_where(m), "some/model:7b at http://127.0.0.1:9/v1 (no key)");
     CHECK_STR(model_name(m), "some/model:7b");
     CHECK(model_is_remote(m));
+    CHECK_STR(model_identity(m), "openai:some/model:7b at http://127.0.0.1:9/v1");
+    CHECK_INT(model_keeping(m), MODEL_KEEP);
   }
   model_close(m);
+  // The same replies are the same model, wherever they lie.
+  char *identity = NULL;
+  for (int i = 0; i < 2; i++) {
+    m = open_text(i ? "{\"kernel\": \"a\", \"reply\": \"c\"}" : "{\"kernel\": \"a\", \"reply\": \"b\"}",
+                  &err);
+    CHECK(m && !strncmp(model_identity(m), "replay:", 7));
+    CHECK(!identity || strcmp(identity, model_identity(m)));
+    free(identity);
+    identity = m ? kr_xstrdup(model_identity(m)) : NULL;
+    CHECK(m && model_keeping(m) == MODEL_KEEP_ASKED && !model_is_remote(m));
+    model_close(m);
+  }
+  free(identity);
 }
 
 int main(int argc, char **argv)

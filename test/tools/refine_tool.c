@@ -7,7 +7,7 @@
 // The verdicts are a JSON list, one a judgement: {"stage", "status", "log",
 // "told", "held_out", "where", "expected", "got", "speedup", "lo", "hi",
 // "times": [{"label", "base_us", "cand_us", "ratio"}], "registers",
-// "base_registers", "hash"}. Status 0 when the loop ended by itself, 3 when it
+// "base_registers", "hash", "match"}; one with "match" is of code that holds it. Status 0 when the loop ended by itself, 3 when it
 // did not, 2 for wrong usage.
 #include <cjson/cJSON.h>
 #include <signal.h>
@@ -16,6 +16,7 @@
 #include <string.h>
 
 #include "driver/refine.h"
+#include "driver/reward.h"
 #include "evaluator/base/log.h"
 #include "evaluator/base/mem.h"
 #include "evaluator/base/source.h"
@@ -99,6 +100,10 @@ static int judge(void *arg, const struct kr_candidate *cand, unsigned number,
                  struct kr_verdict *v, struct kr_err *err)
 {
   const cJSON *item = cJSON_GetArrayItem(arg, (int)number - 1);
+  // Those that say which code they are of are found by that.
+  for (const cJSON *by = ((const cJSON *)arg)->child; by; by = by->next)
+    if (cJSON_IsString(get(by, "match")) && strstr(cand->code, get(by, "match")->valuestring))
+      item = by;
   printf("judge %u:\n%s\n", number, cand->code);
   if (!item)
     return kr_err_set(err, "the list of verdicts has no entry %u", number);
@@ -110,7 +115,12 @@ static int judge(void *arg, const struct kr_candidate *cand, unsigned number,
 static void on_event(void *arg, const struct refine_event *e)
 {
   (void)arg;
-  if (e->kind == REFINE_ASKING)
+  if (e->kind == REFINE_BEAM) {
+    printf("beam before turn %u:", e->turn);
+    for (unsigned i = 0; i < e->trajectories; i++)
+      printf(" %zu", e->heads[i]);
+    printf("\n");
+  } else if (e->kind == REFINE_ASKING)
     printf("asking: trajectory %u/%u, turn %u/%u\n", e->trajectory, e->trajectories, e->turn,
            e->turns);
   else if (e->kind == REFINE_REPLIED)
@@ -118,7 +128,8 @@ static void on_event(void *arg, const struct refine_event *e)
            e->reply->truncated ? ", truncated" : "", (unsigned long long)e->reply->tokens_in,
            (unsigned long long)e->reply->tokens_out, e->reply->tries);
   else
-    printf("turn %u.%u: %s %s, score %.3g, told: %s\n", e->trajectory, e->turn,
+    printf("%sturn %u.%u: %s %s, score %.3g, told: %s\n",
+           e->done->from_store ? "kept " : "", e->trajectory, e->turn,
            kr_stage_name(e->done->verdict.stage), kr_status_name(e->done->verdict.status),
            e->done->score, e->done->told);
   fflush(stdout);
@@ -143,13 +154,14 @@ static unsigned number(int argc, char **argv, const char *name, unsigned otherwi
 
 static void report(const struct refine_result *result)
 {
-  static const char *const ends[] = {"done", "max-calls", "exhausted", "roofline", "interrupted", "model", "judge", "prompt"};
   static const char *const failures[] = {"fine", "config", "refused", "budget", "unreachable",
                                          "nonsense", "interrupted", "waiting", "exhausted"};
-  printf("end: %s", ends[result->end]);
+  printf("end: %s", refine_end_name(result->end));
   if (result->end == REFINE_MODEL)
     printf(" (%s)", failures[result->failure]);
   printf(", %u calls, %zu turns", result->calls, result->n);
+  if (result->waiting)
+    printf(", %u waiting", result->waiting);
   for (size_t i = 0; i < result->n_finalists; i++) {
     const struct refine_turn *t = &result->turns[result->finalists[i]];
     printf("%s %u.%u", i ? "," : ", finalists", t->trajectory, t->turn);
@@ -174,6 +186,7 @@ int main(int argc, char **argv)
   struct kr_source contract_src = {0}, verdicts_src = {0};
   struct kr_contract contract = {0};
   struct model *model = NULL;
+  struct store *store = NULL;
   struct refine_result result = {0};
   cJSON *verdicts = NULL;
   int rc = 3;
@@ -209,23 +222,59 @@ int main(int argc, char **argv)
   double bytes[1] = {1e6};
   struct kr_reference ref = {.case_bytes = bytes, .n_cases = 1};
   struct kr_device_facts facts = {.arch = "cpu", .warp = 32};
+  // --case-us=N: how long the original takes, which prompts tell.
+  double case_us[1] = {number(argc, argv, "case-us", 0)};
+  ref.case_us = case_us[0] > 0 ? case_us : NULL;
   facts.peak_bytes_per_s = 1e9 * number(argc, argv, "gbytes-per-s", 0);
   struct refine r = {
-      .task = {&contract, &facts, &ref, number(argc, argv, "budget", 0)},
+      .task = {.contract = &contract,
+               .facts = &facts,
+               .reference = &ref,
+               .token_budget = number(argc, argv, "budget", 0)},
       .model = model,
       .judge = judge,
       .judge_arg = verdicts,
       .event = on_event,
-      .options = {number(argc, argv, "trajectories", 1), number(argc, argv, "turns", 4),
-                  number(argc, argv, "max-calls", REFINE_NO_LIMIT), &stop},
+      .options = {.trajectories = number(argc, argv, "trajectories", 1),
+                  .turns = number(argc, argv, "turns", 4),
+                  .max_calls = number(argc, argv, "max-calls", REFINE_NO_LIMIT),
+                  .beam_every = number(argc, argv, "beam-every", 0),
+                  .beam_keep = number(argc, argv, "beam-keep", 0),
+                  .stop = &stop},
   };
+  const char *store_path = option(argc, argv, "store");
+  if (store_path) {
+    struct store_key key = {.contract = kr_contract_hash(&contract),
+                            .kernel = contract.kernel,
+                            .file = contract.file,
+                            .model = spec,
+                            .options = option(argc, argv, "search") ? option(argc, argv, "search") : "",
+                            .backend = "cpu",
+                            .device = ""};
+    if (store_open(store_path, false, &store, &err) ||
+        store_search_open(store, &key, STORE_CONTINUE, &stop, &r.search, &err))
+      goto out;
+  }
   rc = refine_run(&r, &result, &err) ? 3 : 0;
   report(&result);
+  store_search_close(r.search);
+  if (option(argc, argv, "export")) {
+    struct kr_bytes lines;
+    kr_bytes_init(&lines, KR_BYTES_DEFAULT_MAX);
+    reward_export(&result, &contract, model_name(model), &lines);
+    FILE *f = fopen(option(argc, argv, "export"), "w");
+    if (f) {
+      fwrite(lines.data, 1, lines.len, f);
+      fclose(f);
+    }
+    kr_bytes_release(&lines);
+  }
 out:
   if (rc)
     fprintf(stderr, "error: %s\n", err.text);
   refine_result_release(&result);
   model_close(model);
+  store_close(store);
   cJSON_Delete(verdicts);
   kr_contract_release(&contract);
   kr_source_release(&contract_src);

@@ -12,7 +12,7 @@ KERNEL = {
              "tokens_in", "tokens_out", "turns"}),
 }
 TURN = ({"trajectory", "turn", "stage", "status", "log", "told", "note", "code", "summary", "score", "model_ms", "judge_ms"},
-        {"launch", "modelled", "validated", "gpu", "speedup", "lo", "hi", "cases"})
+        {"launch", "parent", "modelled", "validated", "gpu", "speedup", "lo", "hi", "cases"})
 
 
 def fields(what, obj, wanted):
