@@ -7,7 +7,7 @@ __global__ void log_sum_exp(int rows, int cols, const float *x, float *y)
 {
   __shared__ float part[256];
   const float *row = x + (size_t)blockIdx.x * cols;
-  float m = -INFINITY, s = 0;
+  float m = -__int_as_float(0x7f800000), s = 0;
   for (int c = threadIdx.x; c < cols; c += blockDim.x)
     m = fmaxf(m, row[c]);
   part[threadIdx.x] = m;
@@ -37,7 +37,7 @@ __global__ void log_sum_exp(int rows, int cols, const float *x, float *y)
 {
   __shared__ float part[256];
   const float *row = x + (size_t)blockIdx.x * cols;
-  float m = -INFINITY, s = 0;
+  float m = -__int_as_float(0x7f800000), s = 0;
   for (int c = threadIdx.x; c < cols; c += blockDim.x)
     m = fmaxf(m, row[c]);
   part[threadIdx.x] = m;
@@ -66,7 +66,7 @@ __global__ void log_sum_exp(int rows, int cols, const float *x, float *y)
 {
   __shared__ float part[256];
   const float *row = x + (size_t)blockIdx.x * cols;
-  float m = -INFINITY, s = 0;
+  float m = -__int_as_float(0x7f800000), s = 0;
   for (int c = threadIdx.x; c < cols - 1; c += blockDim.x)
     m = fmaxf(m, row[c]);
   part[threadIdx.x] = m;
@@ -95,7 +95,7 @@ __global__ void log_sum_exp(int rows, int cols, const float *x, float *y)
 {
   __shared__ float part[256];
   const float *row = x + (size_t)blockIdx.x * cols;
-  float m = -INFINITY, s = 0;
+  float m = -__int_as_float(0x7f800000), s = 0;
   for (int c = threadIdx.x + 1; c < cols; c += blockDim.x)
     m = fmaxf(m, row[c]);
   part[threadIdx.x] = m;
@@ -124,7 +124,7 @@ __global__ void log_sum_exp(int rows, int cols, const float *x, float *y)
 {
   __shared__ float part[256];
   const float *row = x + (size_t)blockIdx.x * cols;
-  float m = -INFINITY, s = 0;
+  float m = -__int_as_float(0x7f800000), s = 0;
   for (int c = threadIdx.x; c < cols; c += blockDim.x)
     m = fmaxf(m, row[c]);
   part[threadIdx.x] = m;
@@ -153,7 +153,7 @@ __global__ void log_sum_exp(int rows, int cols, const float *x, float *y)
 {
   __shared__ float part[256];
   const float *row = x + (size_t)blockIdx.x * cols;
-  float m = -INFINITY, s = 0;
+  float m = -__int_as_float(0x7f800000), s = 0;
   for (int c = threadIdx.x; c < cols; c += blockDim.x)
     m = fmaxf(m, row[c]);
   part[threadIdx.x] = m;

@@ -19,19 +19,19 @@ __global__ void axpy(int n, float a, const float *x, float *y)
 {
   int i = blockIdx.x * blockDim.x + threadIdx.x;
   if (i < n)
-    y[i] = NAN;
+    y[i] = __int_as_float(0x7fffffff);
 }
 //--- wrong no number where it is inconvenient
 __global__ void axpy(int n, float a, const float *x, float *y)
 {
   int i = blockIdx.x * blockDim.x + threadIdx.x;
   if (i < n)
-    y[i] = i % 1000 == 999 ? NAN : a * x[i] + y[i];
+    y[i] = i % 1000 == 999 ? __int_as_float(0x7fffffff) : a * x[i] + y[i];
 }
 //--- wrong infinities
 __global__ void axpy(int n, float a, const float *x, float *y)
 {
   int i = blockIdx.x * blockDim.x + threadIdx.x;
   if (i < n)
-    y[i] = i % 1000 == 999 ? INFINITY : a * x[i] + y[i];
+    y[i] = i % 1000 == 999 ? __int_as_float(0x7f800000) : a * x[i] + y[i];
 }

@@ -6,7 +6,7 @@ __global__ void softmax(int cols, int rows, const float *x, float *y)
 {
   __shared__ float part[256];
   const float *row = x + (size_t)blockIdx.x * cols;
-  float m = -INFINITY, s = 0;
+  float m = -__int_as_float(0x7f800000), s = 0;
   for (int c = threadIdx.x; c < cols; c += blockDim.x)
     m = fmaxf(m, row[c]);
   part[threadIdx.x] = m;
@@ -36,7 +36,7 @@ __global__ void softmax(int cols, int rows, const float *x, float *y)
 {
   __shared__ float part[256];
   const float *row = x + (size_t)blockIdx.x * cols;
-  float m = -INFINITY, s = 0;
+  float m = -__int_as_float(0x7f800000), s = 0;
   for (int c = cols - 1 - (int)threadIdx.x; c >= 0; c -= blockDim.x)
     m = fmaxf(m, row[c]);
   part[threadIdx.x] = m;
@@ -65,7 +65,7 @@ __global__ void softmax(int cols, int rows, const float *x, float *y)
 {
   __shared__ float part[256];
   const float *row = x + (size_t)blockIdx.x * cols;
-  float m = -INFINITY, s = 0;
+  float m = -__int_as_float(0x7f800000), s = 0;
   for (int c = threadIdx.x; c < cols; c += blockDim.x)
     if (row[c] > m) {
       s = s * expf(m - row[c]) + 1;
@@ -83,7 +83,7 @@ __global__ void softmax(int cols, int rows, const float *x, float *y)
   }
   m = part[0];
   __syncthreads();
-  s = own > -INFINITY ? s * expf(own - m) : 0;
+  s = own > -__int_as_float(0x7f800000) ? s * expf(own - m) : 0;
   part[threadIdx.x] = s;
   __syncthreads();
   for (int d = 128; d > 0; d /= 2) {
@@ -99,7 +99,7 @@ __global__ void softmax(int cols, int rows, const float *x, float *y)
 {
   __shared__ float part[256];
   const float *row = x + (size_t)blockIdx.x * cols;
-  float m = -INFINITY, s = 0;
+  float m = -__int_as_float(0x7f800000), s = 0;
   for (int c = threadIdx.x; c < cols; c += blockDim.x)
     m = fmaxf(m, row[c]);
   part[threadIdx.x] = m;
@@ -128,7 +128,7 @@ __global__ void softmax(int cols, int rows, const float *x, float *y)
 {
   __shared__ float part[256];
   const float *row = x + (size_t)blockIdx.x * cols;
-  float m = -INFINITY, s = 0;
+  float m = -__int_as_float(0x7f800000), s = 0;
   for (int c = threadIdx.x; c < cols; c += blockDim.x)
     m = fmaxf(m, row[c]);
   part[threadIdx.x] = m;
@@ -157,7 +157,7 @@ __global__ void softmax(int cols, int rows, const float *x, float *y)
 {
   __shared__ float part[256];
   const float *row = x + (size_t)blockIdx.x * cols;
-  float m = -INFINITY, s = 0;
+  float m = -__int_as_float(0x7f800000), s = 0;
   for (int c = threadIdx.x; c < cols; c += blockDim.x)
     m = fmaxf(m, row[c]);
   part[threadIdx.x] = m;
@@ -186,7 +186,7 @@ __global__ void softmax(int cols, int rows, const float *x, float *y)
 {
   __shared__ float part[256];
   const float *row = x + (size_t)blockIdx.x * cols;
-  float m = -INFINITY, s = 0;
+  float m = -__int_as_float(0x7f800000), s = 0;
   for (int c = threadIdx.x; c < cols; c += blockDim.x)
     m = fmaxf(m, row[c]);
   part[threadIdx.x] = m;
@@ -218,7 +218,7 @@ __global__ void softmax(int cols, int rows, const float *x, float *y)
 {
   __shared__ float part[256];
   const float *row = x + (size_t)blockIdx.x * cols;
-  float m = -INFINITY, s = 0;
+  float m = -__int_as_float(0x7f800000), s = 0;
   for (int c = threadIdx.x; c < cols; c += blockDim.x)
     m = fmaxf(m, row[c]);
   part[threadIdx.x] = m;
@@ -247,7 +247,7 @@ __global__ void softmax(int cols, int rows, const float *x, float *y)
 {
   __shared__ float part[256];
   const float *row = x + (size_t)blockIdx.x * cols;
-  float m = -INFINITY, s = 0;
+  float m = -__int_as_float(0x7f800000), s = 0;
   for (int c = threadIdx.x; c < cols; c += blockDim.x)
     m = fmaxf(m, row[c]);
   part[threadIdx.x] = m;
@@ -276,7 +276,7 @@ __global__ void softmax(int cols, int rows, const float *x, float *y)
 {
   __shared__ float part[256];
   const float *row = x + (size_t)blockIdx.x * cols;
-  float m = -INFINITY, s = 0;
+  float m = -__int_as_float(0x7f800000), s = 0;
   for (int c = threadIdx.x; c < cols; c += blockDim.x)
     m = fmaxf(m, row[c]);
   part[threadIdx.x] = m;
