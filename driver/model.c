@@ -80,6 +80,12 @@ static char *model_identify(const struct model *m, enum model_id id, const char 
   }
   struct kr_source src;
   struct kr_err err;
+  if (id == ID_EXEC) {
+    // The arguments may hold what nobody else is to see.
+    char hex[KR_HASH_HEX + 1];
+    kr_hash_hex(kr_hash_of(what, strlen(what)), hex);
+    return kr_xasprintf("exec:%s (%.*s)", strrchr(m->where, ' ') + 1, KR_HASH_SHOWN, hex);
+  }
   if (id == ID_REPLAY && !kr_source_read(&src, what, &err)) {
     char hex[KR_HASH_HEX + 1];
     kr_hash_hex(kr_hash_of(src.data, src.len), hex);

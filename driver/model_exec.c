@@ -39,7 +39,8 @@ int model_exec_open(const char *command, const struct model_options *options, vo
   m->argv = argv;
   m->total_ms = options->total_ms ? options->total_ms : EXEC_TOTAL_MS;
   m->stop = options->stop;
-  *where = kr_xasprintf("the program %s (as it is run: %s)", argv[0], command);
+  // Its arguments may hold what nobody else is to see.
+  *where = kr_xasprintf("the program %s", argv[0]);
   *self = m;
   return 0;
 }

@@ -165,13 +165,13 @@ static int run_open_model(struct run *r)
     kr_error("%s", err.text);
     return EXIT_USAGE;
   }
-  if (keep_open(&r->keep, o, r->model, &err)) {
-    kr_error("%s", err.text);
-    return EXIT_USAGE;
-  }
   const char *hook = getenv("PRE_COMMIT");
   if (hook && *hook && model_is_remote(r->model) && !o->allow_network) {
     kr_error("a pre-commit hook asks no model over the network unless --allow-network is said");
+    return EXIT_USAGE;
+  }
+  if (keep_open(&r->keep, o, r->model, &err)) {
+    kr_error("%s", err.text);
     return EXIT_USAGE;
   }
   return 0;

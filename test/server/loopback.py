@@ -34,6 +34,7 @@ import ssl
 import struct
 import subprocess
 import sys
+import tempfile
 import threading
 import time
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -422,9 +423,12 @@ def main():
         time.sleep(options.limit)
         return 0
     url = "%s://127.0.0.1:%d/v1" % ("https" if options.tls_cert else "http", port)
+    # What is kept of a server is found again by its address, and ports come again.
+    state = tempfile.TemporaryDirectory()
     try:
         status = subprocess.run([a.replace("@URL@", url).replace("@PORT@", str(port))
-                                 for a in command], timeout=options.limit).returncode
+                                 for a in command], timeout=options.limit,
+                                env=dict(os.environ, XDG_STATE_HOME=state.name)).returncode
     except subprocess.TimeoutExpired:
         print("loopback.py: the command took longer than %g s" % options.limit, file=sys.stderr)
         return 124
