@@ -80,8 +80,14 @@ int keep_search(struct keep *k, struct refine *r, const char *backend, struct kr
 
 void keep_searched(struct keep *k, struct refine *r, const struct refine_result *result)
 {
+  size_t kept = 0;
   store_search_close(k->search);
   r->search = k->search = NULL;
+  for (size_t i = 0; i < result->n; i++)
+    kept += result->turns[i].from_store;
+  if (kept)
+    talk_say("%s: %zu of %zu turns were kept of an earlier run", r->task.contract->kernel, kept,
+             result->n);
   if (!k->export)
     return;
   struct kr_bytes lines;
