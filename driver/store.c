@@ -234,6 +234,43 @@ static int store_migrate(struct store *s, struct kr_err *err)
   return rc;
 }
 
+// Byte `id` of the lock file, until the process ends: nothing is left by a death.
+// Byte 0 is held while a store is opened.
+static int store_lock(struct store *s, int64_t id, bool lock, bool wait)
+{
+  struct flock l = {.l_type = lock ? F_WRLCK : F_UNLCK, .l_whence = SEEK_SET, .l_start = id,
+                    .l_len = 1};
+  int rc;
+  do
+    rc = fcntl(s->lock, wait ? F_OFD_SETLKW : F_OFD_SETLK, &l);
+  while (rc && wait && errno == EINTR);
+  return rc;
+}
+
+// SQLite does not wait when a file is to become one with a WAL and somebody reads it.
+static int store_use_wal(struct store *s, struct kr_err *err)
+{
+  int rc = -1;
+  for (int waited = 0; rc && waited < STORE_BUSY_MS; waited += STORE_WAIT_MS) {
+    rc = store_exec(s, "PRAGMA journal_mode = WAL", err);
+    if (rc && sqlite3_errcode(s->db) != SQLITE_BUSY)
+      return rc;
+    struct timespec ts = {0, STORE_WAIT_MS * 1000000L};
+    if (rc)
+      nanosleep(&ts, NULL);
+  }
+  return rc;
+}
+
+static int store_open_lock(struct store *s, struct kr_err *err)
+{
+  char *path = kr_xasprintf("%s.lock", s->path);
+  s->lock = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
+  int rc = s->lock < 0 || store_lock(s, 0, true, true) ? kr_err_errno(err, "cannot lock %s", path) : 0;
+  free(path);
+  return rc;
+}
+
 int store_open(const char *path, bool readonly, struct store **out, struct kr_err *err)
 {
   struct store *s = kr_xcalloc(1, sizeof *s);
@@ -242,7 +279,8 @@ int store_open(const char *path, bool readonly, struct store **out, struct kr_er
   s->path = kr_xstrdup(path);
   s->lock = -1;
   *out = NULL;
-  if ((!readonly && store_folders(path, err)) || store_connect(s, readonly, err))
+  if ((!readonly && (store_folders(path, err) || store_open_lock(s, err))) ||
+      store_connect(s, readonly, err))
     goto out;
   int state = store_examine(s, &version, &why);
   if (state > 0 && readonly) {
@@ -271,17 +309,12 @@ int store_open(const char *path, bool readonly, struct store **out, struct kr_er
     rc = 0;
     goto out;
   }
-  if (store_exec(s, "PRAGMA journal_mode = WAL", err) ||
+  if (store_use_wal(s, err) ||
       store_exec(s, "PRAGMA synchronous = FULL", err) ||
       store_exec(s, "PRAGMA foreign_keys = ON", err) ||
       (version < (int)STORE_VERSION && store_migrate(s, err)))
     goto out;
-  char *lock = kr_xasprintf("%s.lock", path);
-  s->lock = open(lock, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
-  if (s->lock < 0)
-    kr_err_errno(err, "cannot open %s", lock);
-  free(lock);
-  rc = s->lock < 0 ? -1 : 0;
+  rc = store_lock(s, 0, false, false) ? kr_err_errno(err, "cannot unlock %s.lock", path) : 0;
 out:
   if (rc) {
     store_close(s);
@@ -303,14 +336,6 @@ void store_close(struct store *s)
 }
 
 // --- searches ---
-
-// Byte `id` of the lock file, until the process ends: nothing is left by a death.
-static int search_lock(struct store *s, int64_t id, bool lock)
-{
-  struct flock l = {.l_type = lock ? F_WRLCK : F_UNLCK, .l_whence = SEEK_SET, .l_start = id,
-                    .l_len = 1};
-  return fcntl(s->lock, F_OFD_SETLK, &l);
-}
 
 static int search_find(struct store *s, const struct store_key *k, const char *hash, int64_t *id,
                        bool *ended, char **base, struct kr_err *err)
@@ -365,7 +390,7 @@ int store_search_open(struct store *s, const struct store_key *key, enum store_b
       anew = false; // it is
       continue;
     }
-    if (search_lock(s, id, true)) {
+    if (store_lock(s, id, true, false)) {
       int why = errno;
       if (why != EAGAIN && why != EACCES) {
         free(base);
@@ -388,14 +413,14 @@ int store_search_open(struct store *s, const struct store_key *key, enum store_b
     free(base);
     base = NULL;
     if (search_find(s, key, hash, &now, &ended, &base, err)) {
-      search_lock(s, id, false);
+      store_lock(s, id, false, false);
       return -1;
     }
     bool leave = anew && now == id && (begin == STORE_ANEW || ended);
     if (now == id && !leave)
       break;
     int rc = leave ? store_run(s, err, "UPDATE search SET superseded = 1 WHERE id = ?", "i", id) : 0;
-    search_lock(s, id, false);
+    store_lock(s, id, false, false);
     if (rc) {
       free(base);
       return -1;
@@ -413,7 +438,7 @@ void store_search_close(struct store_search *s)
 {
   if (!s)
     return;
-  search_lock(s->store, s->id, false);
+  store_lock(s->store, s->id, false, false);
   free(s->base);
   free(s);
 }

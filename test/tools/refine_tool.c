@@ -252,7 +252,8 @@ int main(int argc, char **argv)
                             .backend = "cpu",
                             .device = ""};
     if (store_open(store_path, false, &store, &err) ||
-        store_search_open(store, &key, STORE_CONTINUE, &stop, &r.search, &err))
+        store_search_open(store, &key, (enum store_begin)number(argc, argv, "begin", STORE_CONTINUE),
+                          &stop, &r.search, &err))
       goto out;
   }
   rc = refine_run(&r, &result, &err) ? 3 : 0;
