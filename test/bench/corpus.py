@@ -3,7 +3,10 @@
 
   corpus.py model OUT     rewrites a copy of test/corpus in OUT/cpu by modelled time
   corpus.py measure OUT   on a GPU: compiles and runs what `model` wrote, measures each
-                          modelled win, then rewrites another copy by measured time
+                          modelled win
+  corpus.py cuda OUT [OPTION...] [FILE...]
+                          on a GPU: rewrites another copy in OUT/cuda by measured
+                          time, all of it or some files, with kevin-rewrite's options
 
 Both halves need the built programs on PATH; OUT may be made on one machine and
 measured on another. Prints a line a kernel. Exits 1 when a rewritten file does
@@ -33,7 +36,7 @@ def sources(folder):
     return sorted(os.path.basename(f) for f in glob.glob(os.path.join(folder, "*.cu")))
 
 
-def rewrite(folder, extra, jobs):
+def rewrite(folder, extra, jobs, names=()):
     """Each file by a process of its own, so that one that fails takes no other along."""
     def one(name):
         done = subprocess.run(["kevin-rewrite", "-i", "--allow-dirty", "--format=json", "--seed=1", "--yes"] + extra +
@@ -47,7 +50,7 @@ def rewrite(folder, extra, jobs):
             print("  %-20s %-28s %s" % (k["file"], k["kernel"].split("::")[-1], figures(k)), flush=True)
         return kernels
     with concurrent.futures.ThreadPoolExecutor(jobs) as pool:
-        return {"kernels": [k for ks in pool.map(one, sources(folder)) for k in ks]}
+        return {"kernels": [k for ks in pool.map(one, names or sources(folder)) for k in ks]}
 
 
 def figures(k):
@@ -149,16 +152,22 @@ def measure(out):
     print("== modelled, compiled and run")
     bad = run_mains(os.path.join(out, "cpu"))
     bad += measure_wins(out, doc)
-    copy(os.path.join(out, "cuda"))
-    doc = rewrite(os.path.join(out, "cuda"), ["--evaluator=cuda"], 1)
-    with open(os.path.join(out, "cuda.json"), "w") as f:
-        json.dump(doc, f)
-    show("measured", doc)
-    bad += run_mains(os.path.join(out, "cuda"))
     return bad != 0
 
 
+def cuda(out, args):
+    copy(os.path.join(out, "cuda"))
+    doc = rewrite(os.path.join(out, "cuda"), ["--evaluator=cuda"] + [a for a in args if a.startswith("-")], 1,
+                  [a for a in args if not a.startswith("-")])
+    with open(os.path.join(out, "cuda.json"), "w") as f:
+        json.dump(doc, f)
+    show("measured", doc)
+    return run_mains(os.path.join(out, "cuda")) != 0
+
+
 def main():
+    if len(sys.argv) > 2 and sys.argv[1] == "cuda":
+        return cuda(os.path.abspath(sys.argv[2]), sys.argv[3:])
     if len(sys.argv) != 3 or sys.argv[1] not in ("model", "measure"):
         sys.exit(__doc__)
     return (model if sys.argv[1] == "model" else measure)(os.path.abspath(sys.argv[2]))
