@@ -2,6 +2,7 @@
 
 #include <elf.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 // The fingerprint is a walk: the kernel's code section is hashed, then, in the
@@ -315,17 +316,39 @@ void cubin_each_state(const unsigned char *bytes, size_t len,
 
 // --- two modules side by side ---
 
-// A part of a mangled name stands behind its length; what is extern "C" is not mangled.
-static bool is_excepted(const char *symbol, const char *const *except, size_t n)
+// Does `id` name one of these, or with `helpers` something called after one?
+static bool names_one(const char *id, size_t len, const char *const *names, size_t n, bool helpers)
 {
   for (size_t i = 0; i < n; i++) {
-    char part[512];
-    snprintf(part, sizeof part, "%zu%s", strlen(except[i]), except[i]);
-    if (!strcmp(symbol, except[i]))
+    size_t l = strlen(names[i]);
+    if (len >= l && !memcmp(id, names[i], l) && (len == l || (helpers && id[l] == '_')))
       return true;
-    for (const char *at = strstr(symbol, part); at; at = strstr(at + 1, part)) {
-      if (at == symbol || at[-1] < '0' || at[-1] > '9')
+  }
+  return false;
+}
+
+// Walks the parts of a mangled name (Itanium C++ ABI), each behind its length:
+// digits may end one part and begin the next, so that searching for a part would
+// not do. What is extern "C" is not mangled.
+static bool is_excepted(const char *symbol, const char *const *except, size_t n, bool helpers)
+{
+  if (strncmp(symbol, "_Z", 2))
+    return names_one(symbol, strlen(symbol), except, n, helpers);
+  for (const char *p = symbol + 2; *p;) {
+    if (*p >= '0' && *p <= '9') {
+      char *id;
+      unsigned long len = strtoul(p, &id, 10);
+      if (len > strlen(id))
+        return false;
+      if (names_one(id, len, except, n, helpers))
         return true;
+      p = id + len;
+    } else if ((*p == 'S' || *p == 'T') && p[1 + strspn(p + 1, "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ")] == '_') {
+      p = strchr(p, '_') + 1; // a substitution, a template's parameter
+    } else if (*p == 'L' && p[1] >= 'a' && p[1] <= 'z') {
+      p += 2 + strspn(p + 2, "n0123456789"); // a literal
+    } else {
+      p++;
     }
   }
   return false;
@@ -450,9 +473,11 @@ int cubin_same_but(const unsigned char *a, size_t a_len, const unsigned char *b,
     for (size_t i = 1; i < im[side].n; i++) {
       const char *name = section_name(&im[side], &im[side].sections[i]);
       if (strncmp(name, text, sizeof text - 1) ||
-          is_excepted(name += sizeof text - 1, except, n))
+          is_excepted(name += sizeof text - 1, except, n, false))
         continue;
       size_t other = section_of(&im[!side], text, name);
+      if (!other && side && is_excepted(name, except, n, true))
+        continue; // a helper that came with the rewritten kernel
       if (!other) {
         snprintf(what, size, "%s is in one of the two alone", name);
         return 0;

@@ -43,7 +43,8 @@ void cubin_each_state(const unsigned char *bytes, size_t len,
 
 // Whether two modules of one file hold the same functions with the same machine
 // code, relocations and constants, but for those of the names in `except` (as they
-// are written in the source: a mangled name counts that has one of them as a part).
+// are written in the source: a mangled name counts that has one of them as a part), and
+// helpers called after them (NAME_...) that only the second holds.
 // Returns 1, or 0 with what differs in `what`, or -1 with `err` set.
 int cubin_same_but(const unsigned char *a, size_t a_len, const unsigned char *b, size_t b_len,
                    const char *const *except, size_t n, char *what, size_t size,

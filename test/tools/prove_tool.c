@@ -1,5 +1,5 @@
-// prove_tool ORIGINAL PATCHED CUDA_PATH|- [flags...]: the kernel is `k`; prints what
-// kr_prove_compiles() says; exit 0, 1, or 2 for -1.
+// prove_tool ORIGINAL PATCHED CUDA_PATH|- [--kernel=NAME] [flags...]: the kernel is `k`
+// unless named; prints what kr_prove_compiles() says; exit 0, 1, or 2 for -1.
 
 #include <stdio.h>
 #include <string.h>
@@ -14,8 +14,12 @@ int main(int argc, char **argv)
     fprintf(stderr, "%s\n", err.text);
     return 64;
   }
-  int rc = kr_prove_compiles(&a, b.data, b.len, (const char *const *)(argv + 4), (size_t)(argc - 4),
-                             strcmp(argv[3], "-") ? argv[3] : NULL, (const char *const[]){"k"}, 1, &err);
+  const char *cuda = strcmp(argv[3], "-") ? argv[3] : NULL, *kernel = "k";
+  int first = 4;
+  if (argc > first && !strncmp(argv[first], "--kernel=", 9))
+    kernel = argv[first++] + 9;
+  int rc = kr_prove_compiles(&a, b.data, b.len, (const char *const *)(argv + first),
+                             (size_t)(argc - first), cuda, &kernel, 1, &err);
   printf("%s\n", rc ? err.text : "compiles");
   kr_source_release(&a);
   kr_source_release(&b);
