@@ -84,7 +84,8 @@ struct kr_verdict {
   double speedup, lo, hi; // geometric mean over cases with its interval; 0 when not timed
   bool confirmed;         // speedup comes from a confirmation
   // The times come from counters and a model of this GPU, not from a clock. lo
-  // and hi are then how far such a ratio was seen to be off, not statistics.
+  // and hi are then how far such a ratio was seen to be off, wider where blocks of
+  // uneven work were sampled.
   bool modelled, model_validated;
   char model_gpu[64]; // "NVIDIA H200 sm_90"; "" when not modelled
   struct kr_resources base_resources, resources;

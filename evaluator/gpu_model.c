@@ -461,3 +461,11 @@ void kr_gpu_model(const struct kr_gpu *gpu, const struct kr_counters *counters,
 {
   model(&fitted, gpu, counters, res, out);
 }
+
+double kr_gpu_model_sampling_error(const struct kr_counters *c)
+{
+  if (!c->blocks_counted || c->blocks_counted >= c->blocks || !(c->longest_warp > 1))
+    return 0;
+  double n = (double)c->blocks_counted, left = 1 - n / (double)c->blocks;
+  return sqrt((c->longest_warp - 1) / n * left);
+}

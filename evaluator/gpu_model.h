@@ -62,5 +62,10 @@ void kr_gpu_model(const struct kr_gpu *gpu, const struct kr_counters *counters,
 // by: a modelled speed-up stands in [speedup / error, speedup * error]. Of pairs
 // whose modelled ratio is above it at least 90 % were measured to be faster.
 double kr_gpu_model_error(void);
+// The standard error of a launch's figures, relative, where blocks were sampled.
+// Nothing is kept of single blocks; what varies between 0 and L times its mean
+// has a variance of at most L - 1 times the mean's square (Bhatia and Davis 2000),
+// with L the longest warp over the mean one. 0 where all blocks were counted.
+double kr_gpu_model_sampling_error(const struct kr_counters *c);
 
 #endif

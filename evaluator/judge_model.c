@@ -228,6 +228,14 @@ static struct kr_case_model *copy_model(const struct kr_case_model *m)
   return copy;
 }
 
+// Of the logarithm of a case's ratio.
+static double sampling_variance(const struct kr_case_time *t)
+{
+  double a = kr_gpu_model_sampling_error(&t->base_model->counters);
+  double b = kr_gpu_model_sampling_error(&t->cand_model->counters);
+  return a * a + b * b;
+}
+
 static void put_case(struct judgement *j, size_t index, const struct kr_case_model *cand)
 {
   const struct kr_evaluator *e = j->e;
@@ -241,18 +249,22 @@ static void put_case(struct judgement *j, size_t index, const struct kr_case_mod
                              .cand_bound = kr_term_name(cand->modelled.bound),
                              .base_model = copy_model(base),
                              .cand_model = copy_model(cand)};
-  t->lo = t->ratio / kr_gpu_model_error();
-  t->hi = t->ratio * kr_gpu_model_error();
+  double off = kr_gpu_model_error() * exp(2 * sqrt(sampling_variance(t)));
+  t->lo = t->ratio / off;
+  t->hi = t->ratio * off;
 }
 
 static void sum_up(struct kr_verdict *v)
 {
-  double sum = 0;
-  for (size_t i = 0; i < v->n_times; i++)
+  double sum = 0, variance = 0;
+  for (size_t i = 0; i < v->n_times; i++) {
     sum += log(v->times[i].ratio);
+    variance += sampling_variance(&v->times[i]);
+  }
   v->speedup = exp(sum / (double)v->n_times);
-  v->lo = v->speedup / kr_gpu_model_error();
-  v->hi = v->speedup * kr_gpu_model_error();
+  double off = kr_gpu_model_error() * exp(2 * sqrt(variance) / (double)v->n_times);
+  v->lo = v->speedup / off;
+  v->hi = v->speedup * off;
 }
 
 // Without a time for every case that the original has one for there is none at all.

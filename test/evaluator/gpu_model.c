@@ -464,6 +464,18 @@ static void test_gpus(void)
   CHECK(l40s.us > 4.5 * h200.us && l40s.us < 6.5 * h200.us);
 }
 
+// 133 of 4096 blocks, the longest warp 3.4 times the mean: sqrt(2.4 / 133 * (1 - 133 / 4096)).
+static void test_few_blocks_of_uneven_work_say_little(void)
+{
+  struct kr_counters c = {.blocks = 4096, .blocks_counted = 133, .longest_warp = 3.4, .sampled = true};
+  CHECK_NEAR(kr_gpu_model_sampling_error(&c), 0.13213, 1e-4);
+  c.blocks_counted = 4096;
+  CHECK_NEAR(kr_gpu_model_sampling_error(&c), 0, 1e-12);
+  c.blocks_counted = 133;
+  c.longest_warp = 1;
+  CHECK_NEAR(kr_gpu_model_sampling_error(&c), 0, 1e-12);
+}
+
 int main(int argc, char **argv)
 {
   if (argc == 2 && !strcmp(argv[1], "--json")) {
@@ -476,5 +488,6 @@ int main(int argc, char **argv)
   test_more_work_never_takes_less();
   test_nothing_is_no_number_out_of_range();
   test_gpus();
+  test_few_blocks_of_uneven_work_say_little();
   return unit_end();
 }
