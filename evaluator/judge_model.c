@@ -298,10 +298,10 @@ static int races_of(struct judgement *j, size_t index, const struct kr_launch *l
   if (r.status == KR_RUN_FAULT && k->original_races == RACES_UNKNOWN) {
     struct kr_count_options first = o;
     struct kr_run_result its;
-    k->original_races = RACES_SEEN;
     if (!kr_instance_launch(&k->in, &e->c->geometry, &e->model->facts, &first.launch, &err) &&
         !e->backend->count(e->dev, e->original, k->data, &first, &c, &its, &err)) {
-      k->original_races = its.status == KR_RUN_OK ? RACES_NONE : RACES_SEEN;
+      // One that cannot be looked through excuses nobody.
+      k->original_races = its.status == KR_RUN_FAULT ? RACES_SEEN : RACES_NONE;
       e->lost |= its.device_lost;
       kr_run_result_release(&its);
     } else {
@@ -312,7 +312,7 @@ static int races_of(struct judgement *j, size_t index, const struct kr_launch *l
   if (rc == JUDGE_PASSED && r.status == KR_RUN_FAULT) {
     char *text = kr_xasprintf("%.400s, in the case %.80s at its declared size", r.text,
                               e->c->cases[index].label);
-    if (k->original_races == RACES_NONE) {
+    if (k->original_races != RACES_SEEN) {
       judge_fail(j, KR_STAGE_TIME, KR_STATUS_UNSTABLE, false, text);
       rc = JUDGE_FAILED;
     } else {

@@ -10,7 +10,7 @@
 struct model_case {
   bool ready;     // the original was counted; ref.case_us and ref.case_model hold what came of it
   bool kept;      // `in` and `data` stay for the next candidate
-  // Whether the original races there, once somebody had to know.
+  // Whether the original was seen to race there, once somebody had to know.
   enum { RACES_UNKNOWN, RACES_NONE, RACES_SEEN } original_races;
   struct kr_instance in;
   struct kr_dataset *data;

@@ -41,6 +41,7 @@ const struct fake_entry fake_entries[] = {
     {"heavy", saxpy, 32, false}, {"light", saxpy, 16, false}, {"same", saxpy, 32, false},
     {"heavier", saxpy, 64, false}, {"faults", faults_when_declared, 4, false},
     {"racy", saxpy, 16, false}, {"racy_original", saxpy, 32, false},
+    {"endless", saxpy, 32, false},
     {"uncounted", too_slow_to_count, 4, false}, {"zeros", zeros, 1, false},
     {NULL, NULL, 0, false}};
 
@@ -140,6 +141,11 @@ static void test_a_finalist_that_races_is_turned_away(void)
   judge("racy", KR_STAGE_TIME, NULL, &v);
   CHECK_INT(v.status, KR_STATUS_OK);
   CHECK(v.note && strstr(v.note, "the original races as well"));
+  kr_verdict_release(&v);
+  close_now();
+  open_well("endless", NULL); // could not be looked through, which is no excuse
+  judge("racy", KR_STAGE_TIME, NULL, &v);
+  CHECK_INT(v.status, KR_STATUS_UNSTABLE);
   kr_verdict_release(&v);
   thorough = false;
   close_now();
