@@ -85,7 +85,17 @@
 #include "math.h"
 #include "device.h"
 
-#if !KR_PARSE
+#if KR_PARSE
+// What nvcc has read before the first line of a file: INFINITY, INT_MAX, memcpy and
+// the like need no #include there.
+#if __has_include(<math.h>)
+#include <limits.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#endif
+#else
 // A kernel is counted as it is checked: nothing tells one compilation from the other.
 #undef KR_COUNTED
 #undef KR_FAST
