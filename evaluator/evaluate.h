@@ -39,10 +39,9 @@ struct kr_evaluator {
   struct sizes_point *points;  // held-out sizes at which the original was clean
   size_t n_points, cap_points;
   bool lost;
-  // From the caller of evaluator_open().
-  const char *const *avoid;
+  char **avoid; // attempts of the original that are not made
   size_t n_avoid;
-  const struct kr_reference *known;
+  const struct kr_reference *known; // from the caller of evaluator_open()
   bool brief;
   struct model_state *model; // where the back end counts and does not time; else NULL
   unsigned large_left; // large held-out sizes that may still be tried

@@ -1,12 +1,14 @@
 #include "judge_internal.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/clock.h"
 #include "base/mem.h"
 #include "fill.h"
+#include "reference_internal.h"
 #include "scope.h"
 
 // Is it right? The candidate runs before the original wherever contents are fresh,
@@ -238,10 +240,19 @@ static bool redraw(struct judgement *j, const struct sizes_point *p, struct size
   return changed;
 }
 
-int judge_clean_at(struct judgement *j, const struct sizes_point *p)
+int judge_clean_at(struct judgement *j, const struct sizes_point *p, const char *attempt)
 {
   struct kr_evaluator *e = j->e;
   struct kr_instance in;
+  char name[200];
+  if (!attempt) {
+    char *label = sizes_label(p->overrides, p->n);
+    snprintf(name, sizeof name, "judging: case %zu: %.150s", p->case_index, label);
+    free(label);
+    attempt = name;
+  }
+  if (reference_avoids(e, attempt))
+    return 0;
   struct kr_dataset *data = NULL;
   struct kr_err err = {{0}};
   struct trial t = {0};
@@ -249,6 +260,7 @@ int judge_clean_at(struct judgement *j, const struct sizes_point *p)
   if (evaluator_instance(e, p->case_index, judge_draw(j), KR_DIST_NORMAL, p->overrides, p->n, &in,
                          &err))
     return 0;
+  reference_attempt(e, attempt);
   if (e->backend->load(e->dev, &in, &data, &err) || evaluator_original(e, &in, data, &t, &err) ||
       t.device_lost) {
     j->device_lost |= t.device_lost;
@@ -256,6 +268,8 @@ int judge_clean_at(struct judgement *j, const struct sizes_point *p)
   } else {
     rc = t.status == KR_STATUS_OK;
   }
+  if (!t.device_lost) // else it stays, for whoever watches
+    reference_attempt(e, "");
   trial_release(&t);
   if (data)
     e->backend->dataset_free(e->dev, data);
@@ -412,7 +426,7 @@ static int check_held_out(struct judgement *j)
     if (as_it_is)
       rc = judge_point(j, p, argument ? KR_DIST_NORMAL : dist_for(p, dists[i % 5]));
     if (rc == JUDGE_PASSED && redrawn && (j->o->thorough || !as_it_is)) {
-      int clean = judge_clean_at(j, &other);
+      int clean = judge_clean_at(j, &other, NULL);
       rc = clean < 0 ? JUDGE_BROKE : JUDGE_PASSED;
       if (clean == 1)
         rc = judge_point(j, &other, argument ? KR_DIST_NORMAL : dist_for(&other, dists[(i + 1) % 5]));
@@ -452,7 +466,7 @@ static int check_thoroughly(struct judgement *j)
     both.n += b->n;
     if (judge_point_bytes(e, &both) == SIZE_MAX)
       continue; // the two together break a require
-    int clean = judge_clean_at(j, &both);
+    int clean = judge_clean_at(j, &both, NULL);
     rc = clean < 0 ? JUDGE_BROKE : JUDGE_PASSED;
     if (clean == 1)
       rc = judge_point(j, &both, KR_DIST_NORMAL);

@@ -75,8 +75,9 @@ bool judge_largest_cheap(const struct kr_evaluator *e, struct sizes_point *out);
 // Bytes of all buffers at a point; SIZE_MAX when it is no size at all.
 size_t judge_point_bytes(const struct kr_evaluator *e, const struct sizes_point *p);
 // Whether the original is clean at a point, seen with contents that the candidate
-// will not get. Returns 1 or 0, or -1 when the device is lost.
-int judge_clean_at(struct judgement *j, const struct sizes_point *p);
+// will not get. Returns 1 or 0, or -1 when the device is lost, which the next process
+// will not lose to an attempt of that name; NULL: the name of the point.
+int judge_clean_at(struct judgement *j, const struct sizes_point *p, const char *attempt);
 int judge_point(struct judgement *j, const struct sizes_point *p, enum kr_distribution dist);
 
 // --- judge_oracle.c ---

@@ -1,5 +1,6 @@
 #include "judge_internal.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -167,16 +168,20 @@ static int own_sizes(struct judgement *j, size_t case_index, const struct own_nu
     for (size_t i = 0; i < sizes.n && tried < OWN_TRIED; i++) {
       struct sizes_point p = {.case_index = case_index, .n = 1};
       p.overrides[0] = (struct kr_override){c->bindings[b].path, kr_value_int(sizes.items[i])};
-      // Beyond what was clean an original may fault, which costs a device that is real.
-      bool beyond = sizes.items[i] > most && e->backend->can_time;
-      size_t bytes = beyond ? SIZE_MAX : judge_point_bytes(e, &p);
-      if (sizes.items[i] > most && bytes > OWN_BEYOND_BYTES)
+      bool beyond = sizes.items[i] > most;
+      size_t bytes = judge_point_bytes(e, &p);
+      if (beyond && bytes > OWN_BEYOND_BYTES)
         continue;
       if (bytes > EVALUATOR_LARGE_BYTES)
         continue;
       if (bytes > OWN_SMALL_BYTES && !j->o->thorough && large++ >= OWN_LARGE)
         continue;
-      int clean = judge_clean_at(j, &p);
+      // Beyond what was clean an original may fault, which costs a device that is
+      // real: once, and then nothing beyond is tried any more.
+      char attempt[200];
+      snprintf(attempt, sizeof attempt, "judging: case %zu: %.100s above %lld", case_index,
+               c->bindings[b].path, (long long)most);
+      int clean = judge_clean_at(j, &p, beyond ? attempt : NULL);
       if (clean < 0)
         return JUDGE_BROKE;
       if (!clean)

@@ -320,6 +320,13 @@ static int open_reference(struct kr_evaluator *e, struct kr_err *err)
   return 0;
 }
 
+static void forget_avoided(struct kr_evaluator *e)
+{
+  for (size_t i = 0; i < e->n_avoid; i++)
+    free(e->avoid[i]);
+  free(e->avoid);
+}
+
 int evaluator_open(struct kr_evaluator **out, const struct evaluator_setup *setup, char *lost,
                    size_t lost_size, struct kr_err *err)
 {
@@ -329,8 +336,9 @@ int evaluator_open(struct kr_evaluator **out, const struct evaluator_setup *setu
   e->backend = setup->backend;
   e->c = setup->contract;
   e->seed = setup->seed;
-  e->avoid = setup->avoid;
-  e->n_avoid = setup->n_avoid;
+  e->avoid = kr_xcalloc(setup->n_avoid + 1, sizeof *e->avoid);
+  for (; e->n_avoid < setup->n_avoid; e->n_avoid++)
+    e->avoid[e->n_avoid] = kr_xstrdup(setup->avoid[e->n_avoid]);
   e->on_stage = setup->on_stage;
   e->on_attempt = setup->on_attempt;
   e->watcher = setup->watcher;
@@ -340,6 +348,7 @@ int evaluator_open(struct kr_evaluator **out, const struct evaluator_setup *setu
   e->known = setup->backend->can_time ? setup->known : NULL;
   e->ref.resources = (struct kr_resources){-1, -1, -1, -1, 0, 0};
   if (e->backend->open(setup->options, &e->dev, err)) {
+    forget_avoided(e);
     free(e);
     return -1;
   }
@@ -349,7 +358,6 @@ int evaluator_open(struct kr_evaluator **out, const struct evaluator_setup *setu
   int rc = open_reference(e, err);
   if (!rc && !e->backend->can_time && e->backend->count && !setup->brief)
     rc = model_open(e, setup->options, err);
-  e->avoid = NULL;
   e->known = NULL;
   if (!rc) {
     *out = e;
@@ -397,6 +405,7 @@ void kr_evaluator_close(struct kr_evaluator *e)
     e->backend->module_free(e->dev, e->original);
   kr_reference_release(&e->ref);
   e->backend->close(e->dev);
+  forget_avoided(e);
   free(e);
 }
 
