@@ -11,137 +11,8 @@
 #include "base/mem.h"
 #include "number.h"
 
-enum { CHUNK = 1 << 15, MAX_THREADS = 16 };
+enum { CHUNK = 1 << 15, BATCH = 1024, LARGE_SCALE = 1024, MAX_THREADS = 16 };
 #define MAX_OFFSET (INT64_C(1) << 46)
-
-// --- random bits and what is made of them ---
-
-void philox(const uint32_t counter[4], const uint32_t key[2], uint32_t out[4])
-{
-  uint32_t c0 = counter[0], c1 = counter[1], c2 = counter[2], c3 = counter[3];
-  uint32_t k0 = key[0], k1 = key[1];
-  for (int round = 0; round < 10; round++) {
-    uint64_t p0 = (uint64_t)0xD2511F53u * c0, p1 = (uint64_t)0xCD9E8D57u * c2;
-    uint32_t n0 = (uint32_t)(p1 >> 32) ^ c1 ^ k0, n2 = (uint32_t)(p0 >> 32) ^ c3 ^ k1;
-    c1 = (uint32_t)p1;
-    c3 = (uint32_t)p0;
-    c0 = n0;
-    c2 = n2;
-    k0 += 0x9E3779B9u;
-    k1 += 0xBB67AE85u;
-  }
-  out[0] = c0;
-  out[1] = c1;
-  out[2] = c2;
-  out[3] = c3;
-}
-
-// A block of four words serves two neighbouring indices.
-static void bits_pair(uint64_t seed, uint32_t stream, uint32_t draw, uint64_t pair, uint64_t out[2])
-{
-  uint32_t counter[4] = {(uint32_t)pair, (uint32_t)(pair >> 32), stream, draw};
-  uint32_t key[2] = {(uint32_t)seed, (uint32_t)(seed >> 32)}, words[4];
-  philox(counter, key, words);
-  out[0] = words[0] | (uint64_t)words[1] << 32;
-  out[1] = words[2] | (uint64_t)words[3] << 32;
-}
-
-uint64_t fill_bits(uint64_t seed, uint32_t stream, uint64_t index)
-{
-  uint64_t pair[2];
-  bits_pair(seed, stream, 0, index >> 1, pair);
-  return pair[index & 1];
-}
-
-double fill_unit(uint64_t bits)
-{
-  return (double)(bits >> 11) * 0x1p-53;
-}
-
-__extension__ typedef unsigned __int128 fill_u128;
-
-uint64_t fill_below(uint64_t bits, uint64_t k)
-{
-  return (uint64_t)((fill_u128)bits * k >> 64);
-}
-
-// ln x for x in (0, 1), from exactly rounded operations alone: the exponent, and
-// the series of 2 artanh((m - 1) / (m + 1)) for m in [sqrt(1/2), sqrt(2)).
-static double ln(double x)
-{
-  uint64_t bits;
-  memcpy(&bits, &x, sizeof bits);
-  int e = (int)(bits >> 52) - 1023;
-  bits = (bits & ((1ull << 52) - 1)) | 1023ull << 52;
-  double m;
-  memcpy(&m, &bits, sizeof m);
-  if (m > 1.4142135623730951) {
-    m *= 0.5;
-    e++;
-  }
-  double s = (m - 1) / (m + 1), z = s * s, sum = 0;
-  for (int k = 15; k >= 1; k -= 2)
-    sum = sum * z + 2.0 / k;
-  return e * 0.6931471805599453 + s * sum;
-}
-
-// The normal quantile, PPND7 of algorithm AS 241 (M. Wichura, Applied Statistics
-// 37, 1988): relative error below 1e-7.
-static double normal_quantile(double p)
-{
-  double q = p - 0.5;
-  if (fabs(q) <= 0.425) {
-    double r = 0.180625 - q * q;
-    return q * (((59.109374720 * r + 159.29113202) * r + 50.434271938) * r + 3.3871327179) /
-           (((67.187563600 * r + 78.757757664) * r + 17.895169469) * r + 1);
-  }
-  double r = sqrt(-ln(q < 0 ? p : 1 - p)), z;
-  if (r <= 5) {
-    r -= 1.6;
-    z = (((0.17023821103 * r + 1.3067284816) * r + 2.7568153900) * r + 1.4234372777) /
-        ((0.12021132975 * r + 0.73700164250) * r + 1);
-  } else {
-    r -= 5;
-    z = (((0.017337203997 * r + 0.42868294337) * r + 3.0812263860) * r + 6.6579051150) /
-        ((0.012258202635 * r + 0.24197894225) * r + 1);
-  }
-  return q < 0 ? -z : z;
-}
-
-// Between 1/64 and 63/64 the quantile is a cubic a segment of 1/1024, through four
-// of its points: three times as fast, and off by less than 1e-7 as well.
-enum { SEGMENTS = 1024, TAIL_SEGMENTS = 16 };
-static double segments[SEGMENTS][4];
-static pthread_once_t segments_once = PTHREAD_ONCE_INIT;
-
-static void segments_make(void)
-{
-  for (int s = TAIL_SEGMENTS; s < SEGMENTS - TAIL_SEGMENTS; s++) {
-    double f[4];
-    for (int i = 0; i < 4; i++)
-      f[i] = normal_quantile((s + i / 3.0) / SEGMENTS);
-    segments[s][0] = f[0];
-    segments[s][1] = (-11 * f[0] + 18 * f[1] - 9 * f[2] + 2 * f[3]) / 2;
-    segments[s][2] = 4.5 * (2 * f[0] - 5 * f[1] + 4 * f[2] - f[3]);
-    segments[s][3] = 4.5 * (-f[0] + 3 * f[1] - 3 * f[2] + f[3]);
-  }
-}
-
-// The table must be there.
-static inline double normal(uint64_t bits)
-{
-  unsigned s = (unsigned)(bits >> 54);
-  if (s - TAIL_SEGMENTS >= SEGMENTS - 2 * TAIL_SEGMENTS)
-    return normal_quantile(((double)(bits >> 12) + 0.5) * 0x1p-52);
-  double t = ((double)(bits >> 12 & ((UINT64_C(1) << 42) - 1)) + 0.5) * 0x1p-42;
-  return ((segments[s][3] * t + segments[s][2]) * t + segments[s][1]) * t + segments[s][0];
-}
-
-double fill_normal(uint64_t bits)
-{
-  pthread_once(&segments_once, segments_make);
-  return normal(bits);
-}
 
 // A bijection of 0 ... n - 1 without a table: a Feistel network on the next even
 // number of bits, walked until it lands inside (fewer than four steps on
@@ -156,7 +27,7 @@ static uint64_t permuted(uint64_t seed, uint32_t stream, uint64_t i, uint64_t n)
     uint64_t left = i >> half_bits, right = i & mask;
     for (uint32_t round = 0; round < 6; round++) {
       uint64_t f[2];
-      bits_pair(seed, stream, 0x50000000u + round, right, f);
+      fill_bits_pair(seed, stream, 0x50000000u + round, right, f);
       uint64_t next = left ^ (f[0] & mask);
       left = right;
       right = next;
@@ -236,7 +107,7 @@ static double real_by_dist(enum kr_kind kind, enum kr_distribution dist, uint64_
 {
   switch (dist) {
   case KR_DIST_LARGE:
-    return normal(bits) * 1024;
+    return fill_normal(bits) * LARGE_SCALE;
   case KR_DIST_INTEGER:
     return (double)((int)fill_below(bits, 5) - 2);
   case KR_DIST_ZERO:
@@ -246,7 +117,7 @@ static double real_by_dist(enum kr_kind kind, enum kr_distribution dist, uint64_
            : kind == KR_F64 ? signed_unit_exponent(bits, -40, 40)
                             : signed_unit_exponent(bits, -16, 16);
   default:
-    return normal(bits);
+    return fill_normal(bits);
   }
 }
 
@@ -285,60 +156,107 @@ static double uniform_real(enum kr_kind kind, uint64_t bits, double lo, double h
   return number_round(kind, d) < hi ? d : lo;
 }
 
+// Floating values of at most 32 bits, a batch at once. False for what is made one by
+// one.
+static bool batch_reals(const struct fill_job *job, const struct kr_leaf *leaf,
+                        const uint32_t *words, unsigned char *at, size_t n)
+{
+  double values[BATCH];
+  size_t stride = job->q->type->size;
+  enum kr_distribution dist = job->q->dist;
+  if (!kr_kind_is_float(leaf->kind) || kr_kind_size(leaf->kind) > 4)
+    return false;
+  if (job->mode == NORMAL) {
+    double a = kr_value_as_real(job->a), b = kr_value_as_real(job->b);
+    fill_normals(words, n, values);
+    for (size_t i = 0; i < n; i++)
+      values[i] = a + b * values[i];
+  } else if (job->mode != BY_DIST) {
+    return false;
+  } else if (dist == KR_DIST_NORMAL || dist == KR_DIST_LARGE) {
+    fill_normals(words, n, values);
+    for (size_t i = 0; dist == KR_DIST_LARGE && i < n; i++)
+      values[i] *= LARGE_SCALE;
+  } else {
+    for (size_t i = 0; i < n; i++)
+      values[i] = real_by_dist(leaf->kind, dist, words[i] | (uint64_t)words[i] << 32);
+  }
+  if (leaf->kind == KR_F32) {
+    float floats[BATCH];
+    fill_round_to_floats(values, n, floats);
+    if (stride == sizeof *floats)
+      memcpy(at, floats, n * sizeof *floats);
+    for (size_t i = 0; stride != sizeof *floats && i < n; i++, at += stride)
+      memcpy(at, &floats[i], sizeof *floats);
+  } else {
+    for (size_t i = 0; i < n; i++, at += stride)
+      number_put_real(leaf->kind, at, values[i]);
+  }
+  return true;
+}
+
+static void put_simple(struct fill_job *job, const struct kr_leaf *leaf, uint32_t stream,
+                       int64_t i, uint64_t bits, unsigned char *at)
+{
+  const struct fill_request *q = job->q;
+  bool is_float = kr_kind_is_float(leaf->kind);
+  double a = kr_value_as_real(job->a), b = kr_value_as_real(job->b), d = 0;
+  int64_t v = 0;
+  switch (job->mode) {
+  case UNIFORM:
+    d = uniform_real(leaf->kind, bits, a, b);
+    v = (int64_t)d;
+    break;
+  case NORMAL:
+    d = a + b * fill_normal(bits);
+    break;
+  case INDEX:
+    v = (int64_t)fill_below(bits, (uint64_t)job->k);
+    d = (double)v;
+    break;
+  case PERMUTATION:
+    v = (int64_t)permuted(q->seed, stream, (uint64_t)i, (uint64_t)q->count);
+    d = (double)v;
+    break;
+  case OFFSETS:
+    v = offset_at(bits, i, q->count, job->k);
+    d = (double)v;
+    break;
+  default:
+    if (is_float)
+      d = real_by_dist(leaf->kind, q->dist, bits);
+    else
+      v = int_by_dist(leaf->kind, q->dist, bits);
+  }
+  if (job->mode == NORMAL && !is_float) {
+    if (number_put_value(leaf->kind, at, kr_value_real(floor(d + 0.5))))
+      job_fail(job, i, -1, "a value of normal() does not fit");
+  } else if (is_float) {
+    number_put_real(leaf->kind, at, d);
+  } else {
+    number_put_int(leaf->kind, at, v);
+  }
+}
+
+// Chunks begin at a multiple of four elements, and so at a block of the generator.
 static void chunk_simple(struct fill_job *job, const struct kr_leaf *leaf, uint32_t stream,
                          int64_t begin, int64_t end)
 {
   const struct fill_request *q = job->q;
   size_t stride = q->type->size;
-  unsigned char *at = job->into + leaf->offset + (size_t)begin * stride;
-  bool is_float = kr_kind_is_float(leaf->kind);
   // Kinds of at most 32 bits get a word of the generator each, doubled, others two.
-  int per_block = kr_kind_size(leaf->kind) > 4 ? 2 : 4;
-  double a = kr_value_as_real(job->a), b = kr_value_as_real(job->b), d = 0;
-  uint32_t words[4], key[2] = {(uint32_t)q->seed, (uint32_t)(q->seed >> 32)};
-  for (int64_t i = begin; i < end; i++, at += stride) {
-    int place = (int)(i & (per_block - 1));
-    if (i == begin || !place) {
-      uint64_t block = (uint64_t)i / (unsigned)per_block;
-      uint32_t counter[4] = {(uint32_t)block, (uint32_t)(block >> 32), stream, 0};
-      philox(counter, key, words);
-    }
-    uint64_t bits = per_block == 4 ? words[place] | (uint64_t)words[place] << 32
-                                   : words[2 * place] | (uint64_t)words[2 * place + 1] << 32;
-    int64_t v = 0;
-    switch (job->mode) {
-    case UNIFORM:
-      d = uniform_real(leaf->kind, bits, a, b);
-      v = (int64_t)d;
-      break;
-    case NORMAL:
-      d = a + b * normal(bits);
-      break;
-    case INDEX:
-      v = (int64_t)fill_below(bits, (uint64_t)job->k);
-      d = (double)v;
-      break;
-    case PERMUTATION:
-      v = (int64_t)permuted(q->seed, stream, (uint64_t)i, (uint64_t)q->count);
-      d = (double)v;
-      break;
-    case OFFSETS:
-      v = offset_at(bits, i, q->count, job->k);
-      d = (double)v;
-      break;
-    default:
-      if (is_float)
-        d = real_by_dist(leaf->kind, q->dist, bits);
-      else
-        v = int_by_dist(leaf->kind, q->dist, bits);
-    }
-    if (job->mode == NORMAL && !is_float) {
-      if (number_put_value(leaf->kind, at, kr_value_real(floor(d + 0.5))))
-        job_fail(job, i, -1, "a value of normal() does not fit");
-    } else if (is_float) {
-      number_put_real(leaf->kind, at, d);
-    } else {
-      number_put_int(leaf->kind, at, v);
+  size_t words_each = kr_kind_size(leaf->kind) > 4 ? 2 : 1;
+  uint32_t words[2 * BATCH];
+  for (int64_t i = begin; i < end; i += BATCH) {
+    size_t n = end - i < BATCH ? (size_t)(end - i) : BATCH;
+    unsigned char *at = job->into + leaf->offset + (size_t)i * stride;
+    fill_words(q->seed, stream, (uint64_t)i * words_each / 4, (n * words_each + 3) / 4, words);
+    if (batch_reals(job, leaf, words, at, n))
+      continue;
+    for (size_t k = 0; k < n; k++, at += stride) {
+      uint64_t bits = words_each == 1 ? words[k] | (uint64_t)words[k] << 32
+                                      : words[2 * k] | (uint64_t)words[2 * k + 1] << 32;
+      put_simple(job, leaf, stream, i + (int64_t)k, bits, at);
     }
   }
 }
@@ -394,7 +312,7 @@ static int element_call(void *arg, const char *name, const struct kr_value *args
   }
   uint32_t draw = env->draw++;
   uint64_t pair[2];
-  bits_pair(env->q->seed, env->stream, draw, (uint64_t)env->i >> 1, pair);
+  fill_bits_pair(env->q->seed, env->stream, draw, (uint64_t)env->i >> 1, pair);
   uint64_t bits = pair[env->i & 1];
   int64_t k = 0;
   if (generators[g].mode == INDEX || generators[g].mode == OFFSETS) {
@@ -409,7 +327,7 @@ static int element_call(void *arg, const char *name, const struct kr_value *args
                                       kr_value_as_real(args[1])));
     return 0;
   case NORMAL:
-    *out = kr_value_real(kr_value_as_real(args[0]) + kr_value_as_real(args[1]) * normal(bits));
+    *out = kr_value_real(kr_value_as_real(args[0]) + kr_value_as_real(args[1]) * fill_normal(bits));
     return 0;
   case INDEX:
     if (k < 1) {
@@ -624,7 +542,6 @@ int fill_buffer(unsigned char *into, const struct fill_request *q, struct kr_err
       return kr_err_set(err, "elements of `%s` hold pointers (%s); these are not there yet",
                         q->path, q->type->name);
   }
-  pthread_once(&segments_once, segments_make);
   struct fill_job job = {.q = q, .into = into, .failed_at = INT64_MAX};
   int rc = job_plan(&job, err);
   if (rc)
