@@ -146,6 +146,7 @@ static int open_tools(struct kr_device *dev, struct kr_err *err)
                dev->facts.compiler, log.data);
   if (r)
     goto out;
+  lock_shared(&dev->lock);
   r = device_check(dev, dev->cu->cuModuleLoadDataEx(&dev->tools, code.cubin, 0, NULL, NULL),
                    "the driver does not take NVRTC's machine code (a toolkit newer than the "
                    "driver?)", err);
@@ -171,6 +172,7 @@ static int open_tools(struct kr_device *dev, struct kr_err *err)
   dev->flush_bytes = 2 * dev->facts.l2_bytes / 16 * 16;
   rc = 0;
 out:
+  lock_leave(&dev->lock);
   kr_bytes_release(&log);
   return rc;
 }
@@ -250,6 +252,7 @@ static void cuda_close(struct kr_device *dev)
 {
   if (!dev)
     return;
+  lock_shared(&dev->lock);
   if (dev->context && !dev->lost) {
     if (dev->flush_memory)
       memory_give(dev, dev->flush_memory);
@@ -265,6 +268,7 @@ static void cuda_close(struct kr_device *dev)
     memory_close(dev);
   if (dev->context && !dev->lost)
     dev->cu->cuDevicePrimaryCtxRelease(dev->device);
+  lock_close(&dev->lock);
   nvrtc_compiler_release(&dev->nvrtc);
   free(dev);
 }
@@ -282,8 +286,11 @@ static int open_context(struct kr_device *dev, int ordinal, struct kr_err *err)
   if (ordinal < 0 || ordinal >= n)
     return kr_err_set(err, "there is no GPU %d: the CUDA driver sees %d", ordinal, n);
   if (libcuda_check(cu, cu->cuDeviceGet(&dev->device, ordinal), "cuDeviceGet", err) ||
-      read_facts(dev, err) ||
-      libcuda_check(cu, cu->cuDevicePrimaryCtxRetain(&dev->context, dev->device),
+      read_facts(dev, err))
+    return -1;
+  lock_open(&dev->lock, dev->facts.uuid);
+  lock_shared(&dev->lock);
+  if (libcuda_check(cu, cu->cuDevicePrimaryCtxRetain(&dev->context, dev->device),
                     "no context on the GPU", err))
     return -1;
   CUmemAllocationProp prop = {
@@ -320,6 +327,7 @@ static int open_context(struct kr_device *dev, int ordinal, struct kr_err *err)
 #endif
   // No kernel may reserve part of L2 for itself; devices without it say so here.
   cu->cuCtxSetLimit(CU_LIMIT_PERSISTING_L2_CACHE_SIZE, 0);
+  lock_leave(&dev->lock);
   return 0;
 }
 
@@ -327,6 +335,7 @@ static int cuda_open(const struct kr_backend_options *options, struct kr_device 
                      struct kr_err *err)
 {
   struct kr_device *dev = kr_xcalloc(1, sizeof *dev);
+  dev->lock = (struct gpu_lock){-1, -1, false};
   dev->timeout_ms = options && options->timeout_ms ? options->timeout_ms : 10000;
   double start = kr_now_ms();
   if (process_lost) {

@@ -27,6 +27,12 @@ struct cuda_region {
   bool busy;
 };
 
+// A GPU among processes; see lock.c.
+struct gpu_lock {
+  int gate, gpu; // files; -1: none
+  bool held;
+};
+
 struct kr_device {
   const struct libcuda *cu;
   struct libnvml *ml; // NULL when there is none
@@ -47,6 +53,7 @@ struct kr_device {
   size_t n_regions, cap_regions;
   CUdeviceptr flags;   // FLAGS_MAX words, for `differs` and `poisoned`
   CUdeviceptr nowhere; // reserved, never mapped: where empty buffers point
+  struct gpu_lock lock;
   unsigned char *staging; // page-locked, STAGING_BYTES
   // Kernels of our own.
   CUmodule tools;
@@ -179,8 +186,14 @@ void time_copies_free(struct kr_device *dev, struct kr_dataset *d);
 
 // --- lock.c ---
 
-// Waits for the lock that one process holds while it times on the GPU of that
-// UUID. Returns a file descriptor to close, or -1 when no lock file can be had.
-int lock_take(const char *uuid);
+// Opens the files of the GPU of that UUID; where none can be had, nothing is locked.
+void lock_open(struct gpu_lock *l, const char *uuid);
+void lock_close(struct gpu_lock *l);
+// Wait until nobody else works on the GPU, or nobody times on it. Not to be nested.
+// False where there is no lock.
+bool lock_alone(struct gpu_lock *l);
+bool lock_shared(struct gpu_lock *l);
+// Lets go, if it is held.
+void lock_leave(struct gpu_lock *l);
 
 #endif

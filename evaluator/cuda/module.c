@@ -131,8 +131,11 @@ int module_compile(struct kr_device *dev, const struct kr_contract *c, const cha
   if (m->has_state)
     cubin_each_state(m->code.cubin, m->code.len, add_state, m);
   m->hash = m->n_kernels == 1 ? m->kernels[0].cubin.code : kr_hasher_end(&hasher);
-  if (!rc)
+  if (!rc) {
+    lock_shared(&dev->lock);
     rc = load(dev, m, err);
+    lock_leave(&dev->lock);
+  }
   if (rc) {
     module_free(dev, m);
     return rc;
@@ -150,8 +153,11 @@ void module_free(struct kr_device *dev, struct kr_module *m)
 {
   if (!m)
     return;
-  if (m->module && !dev->lost)
+  if (m->module && !dev->lost) {
+    lock_shared(&dev->lock);
     dev->cu->cuModuleUnload(m->module);
+    lock_leave(&dev->lock);
+  }
   cuda_code_release(&m->code);
   for (size_t i = 0; i < m->n_state; i++)
     free(m->state[i]);

@@ -72,6 +72,7 @@ int run_load(struct kr_device *dev, const struct kr_instance *in, struct kr_data
   struct kr_dataset *d = kr_xcalloc(1, sizeof *d);
   d->in = in;
   d->buffers = kr_xcalloc(in->n_buffers + 1, sizeof *d->buffers);
+  lock_shared(&dev->lock);
   for (size_t i = 0; i < in->n_buffers; i++) {
     const struct kr_buffer *b = &in->buffers[i];
     if (b->null || !b->bytes || !b->init)
@@ -79,10 +80,12 @@ int run_load(struct kr_device *dev, const struct kr_instance *in, struct kr_data
     d->buffers[i].pristine = memory_take(dev, b->bytes, err);
     if (!d->buffers[i].pristine ||
         memory_upload(dev, d->buffers[i].pristine, b->init, b->bytes, err)) {
+      lock_leave(&dev->lock);
       run_unload(dev, d);
       return -1;
     }
   }
+  lock_leave(&dev->lock);
   *out = d;
   return 0;
 }
@@ -250,6 +253,7 @@ int run_once(struct kr_device *dev, struct kr_module *m, struct kr_dataset *d,
     result->device_lost = true;
     return kr_err_set(err, "the GPU's context was lost: %s", dev->lost_why);
   }
+  lock_shared(&dev->lock);
   double begin = kr_now_ms(), prepared;
   struct placed *placed = kr_xcalloc(in->n_buffers + 1, sizeof *placed);
   CUdeviceptr *bases = kr_xcalloc(in->n_buffers + 1, sizeof *bases);
@@ -301,6 +305,7 @@ int run_once(struct kr_device *dev, struct kr_module *m, struct kr_dataset *d,
   kr_debug("verify", "a run: prepare and launch %.2f, launch %.2f, fetch %.2f ms",
            prepared - begin, result->wall_ms, kr_now_ms() - prepared);
 out:
+  lock_leave(&dev->lock);
   if (dev->lost)
     result->device_lost = true;
   for (size_t i = 0; i < in->n_buffers; i++)

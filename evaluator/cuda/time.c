@@ -536,7 +536,7 @@ int time_pair(struct kr_device *dev, struct kr_module *a, struct kr_module *b,
     return kr_err_set(err, "an empty grid launches nothing, so there is no time to take");
   struct timing t = {.dev = dev, .d = d, .rng = o->seed};
   t.poison = (unsigned char)(rng_next(&t.rng) | 0x80); // NaN or large in every type
-  int lock = lock_take(dev->facts.uuid);
+  bool locked = lock_alone(&dev->lock);
   double begin = kr_now_ms();
   if (!dev->ml_tried) {
     dev->ml = libnvml_open(dev->facts.uuid);
@@ -575,7 +575,7 @@ int time_pair(struct kr_device *dev, struct kr_module *a, struct kr_module *b,
   int failed = run_blocks(&t, o, result, err);
   double timed = kr_now_ms();
   if (!failed)
-    look_at_clocks(dev, before, result, lock >= 0);
+    look_at_clocks(dev, before, result, locked);
   result->n_buffers = d->in->n_buffers;
   if (failed || run_kept(&t, &t.a, o, &result->a_after, err) ||
       run_kept(&t, &t.b, o, &result->b_after, err) ||
@@ -596,8 +596,7 @@ out:
   batch_release(dev, &t.b);
   for (size_t i = 0; i < t.n_events && !dev->lost; i++)
     dev->cu->cuEventDestroy(t.events[i]);
-  if (lock >= 0)
-    close(lock);
+  lock_leave(&dev->lock);
   result->device_lost = dev->lost;
   return rc;
 }

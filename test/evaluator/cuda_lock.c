@@ -1,6 +1,7 @@
 // RUN: %unit/cuda_lock %t
 // REQUIRES: cuda-build
 #include <poll.h>
+#include <signal.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -11,10 +12,115 @@
 
 static const char uuid[] = "GPU-00000000-0000-0000-0000-000000000000";
 
-static bool answers(int fd, int timeout_ms)
+// Another process that takes the lock, says so, and keeps it until it is killed.
+struct other {
+  pid_t pid;
+  int says;
+};
+
+static struct other other_takes(bool (*take)(struct gpu_lock *l))
 {
-  struct pollfd p = {.fd = fd, .events = POLLIN};
+  int out[2];
+  CHECK(pipe(out) == 0);
+  struct other o = {fork(), out[0]};
+  if (!o.pid) {
+    struct gpu_lock l;
+    lock_open(&l, uuid);
+    if (take(&l) && write(out[1], "x", 1) == 1)
+      pause();
+    _exit(1);
+  }
+  close(out[1]);
+  return o;
+}
+
+static bool other_has_it(const struct other *o, int timeout_ms)
+{
+  struct pollfd p = {.fd = o->says, .events = POLLIN};
   return poll(&p, 1, timeout_ms) == 1;
+}
+
+static void other_goes(struct other *o)
+{
+  int status = -1;
+  kill(o->pid, SIGKILL);
+  waitpid(o->pid, &status, 0);
+  CHECK(WIFSIGNALED(status));
+  close(o->says);
+}
+
+static void test_who_times_is_alone(void)
+{
+  struct gpu_lock l;
+  lock_open(&l, uuid);
+  CHECK(lock_alone(&l));
+  struct other times = other_takes(lock_alone), works = other_takes(lock_shared);
+  CHECK(!other_has_it(&times, 100));
+  CHECK(!other_has_it(&works, 100));
+  lock_leave(&l);
+  CHECK(other_has_it(&times, 5000) || other_has_it(&works, 5000));
+  lock_close(&l);
+  // Each holds it until it goes.
+  if (other_has_it(&times, 100)) {
+    CHECK(!other_has_it(&works, 100));
+    other_goes(&times);
+    CHECK(other_has_it(&works, 5000));
+    other_goes(&works);
+  } else {
+    other_goes(&works);
+    CHECK(other_has_it(&times, 5000));
+    other_goes(&times);
+  }
+}
+
+static void test_who_checks_is_not(void)
+{
+  struct gpu_lock l;
+  lock_open(&l, uuid);
+  CHECK(lock_shared(&l));
+  struct other works = other_takes(lock_shared);
+  CHECK(other_has_it(&works, 5000));
+  other_goes(&works);
+  lock_close(&l);
+}
+
+// One that waits to time comes before all that come after it.
+static void test_work_does_not_starve_timing(void)
+{
+  struct gpu_lock l;
+  lock_open(&l, uuid);
+  CHECK(lock_shared(&l));
+  struct other times = other_takes(lock_alone);
+  CHECK(!other_has_it(&times, 200)); // it waits inside the gate now
+  struct other works = other_takes(lock_shared);
+  CHECK(!other_has_it(&works, 100));
+  lock_leave(&l);
+  CHECK(other_has_it(&times, 5000));
+  CHECK(!other_has_it(&works, 100));
+  other_goes(&times);
+  CHECK(other_has_it(&works, 5000));
+  other_goes(&works);
+  lock_close(&l);
+}
+
+static void test_a_link_is_not_followed(const char *folder)
+{
+  char *path = kr_xasprintf("%s/kevin-rewrite-%s.lock", folder, uuid);
+  char *elsewhere = kr_xasprintf("%s/elsewhere", folder);
+  struct gpu_lock l;
+  CHECK(access(path, F_OK) == 0);
+  unlink(path);
+  unlink(elsewhere);
+  CHECK(symlink(elsewhere, path) == 0);
+  lock_open(&l, uuid);
+  CHECK(!lock_alone(&l));
+  CHECK(!lock_shared(&l));
+  lock_leave(&l);
+  lock_close(&l);
+  CHECK(access(elsewhere, F_OK) != 0);
+  unlink(path);
+  free(path);
+  free(elsewhere);
 }
 
 int main(int argc, char **argv)
@@ -23,47 +129,9 @@ int main(int argc, char **argv)
     return 2;
   mkdir(argv[1], 0700);
   setenv("KEVIN_LOCK_DIR", argv[1], 1);
-  char *path = kr_xasprintf("%s/kevin-rewrite-%s.lock", argv[1], uuid);
-  unlink(path);
-
-  // A second process waits until the first lets go.
-  int held = lock_take(uuid), pipes[2];
-  CHECK(held >= 0);
-  CHECK(access(path, F_OK) == 0);
-  CHECK(pipe(pipes) == 0);
-  pid_t pid = fork();
-  if (!pid) {
-    close(held); // the lock is the parent's, which still has it
-    int mine = lock_take(uuid);
-    _exit(write(pipes[1], "x", 1) != 1 || mine < 0);
-  }
-  CHECK(!answers(pipes[0], 200));
-  close(held);
-  CHECK(answers(pipes[0], 5000));
-  int status = -1;
-  waitpid(pid, &status, 0);
-  CHECK_INT(status, 0);
-
-  // A lock whose holder died is free.
-  pid = fork();
-  if (!pid) {
-    lock_take(uuid);
-    _exit(0);
-  }
-  waitpid(pid, &status, 0);
-  held = lock_take(uuid);
-  CHECK(held >= 0);
-  close(held);
-
-  // Another GPU is another lock; a link in the lock's place is not followed.
-  unlink(path);
-  char *other = kr_xasprintf("%s/elsewhere", argv[1]);
-  unlink(other);
-  CHECK(symlink(other, path) == 0);
-  CHECK_INT(lock_take(uuid), -1);
-  CHECK(access(other, F_OK) != 0);
-  unlink(path);
-  free(path);
-  free(other);
+  test_who_times_is_alone();
+  test_who_checks_is_not();
+  test_work_does_not_starve_timing();
+  test_a_link_is_not_followed(argv[1]);
   return unit_end();
 }
