@@ -10,8 +10,9 @@ struct decide {
   struct judge *judge;
   bool measures; // the evaluator has a clock; else it models at best
   bool writes;   // what was only modelled may be written
-  // Hears of each step; may be NULL.
-  void (*tell)(void *arg, size_t finalist, unsigned worker);
+  // Hears of each step (where it measures: `n` measurements ended, the last of them of
+  // that finalist); may be NULL.
+  void (*tell)(void *arg, size_t finalist, unsigned n);
   void *arg;
 };
 

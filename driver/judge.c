@@ -1,5 +1,6 @@
 #include "judge.h"
 
+#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -161,57 +162,184 @@ int judge_candidate(void *arg, const struct kr_candidate *cand, unsigned number,
   return facts || screen.n ? 0 : rc;
 }
 
-// One finalist. Stops at the first worker that finds it wrong.
-static int judge_finalist(struct judge *j, const struct kr_candidate *cand, size_t finalist,
-                          size_t n_finalists, struct kr_verdict *v,
-                          void (*tell)(void *arg, size_t finalist, unsigned worker), void *arg,
-                          struct kr_err *err)
+// --- the confirmation ---
+
+// Several processes at once, each with all finalists in turn: what is checked overlaps,
+// and who times has the GPU alone (the back end sees to it). A process dies with the
+// thread that started it, so each thread keeps its own from start to end.
+struct confirm {
+  struct judge *j;
+  const struct kr_candidate *const *cands;
+  size_t n;
+  struct kr_confirm_share (*shares)[JUDGE_WORKERS]; // of each finalist
+  bool (*done)[JUDGE_WORKERS];
+  pthread_mutex_t lock;
+  pthread_cond_t news;
+  unsigned next;    // the process that nobody has taken
+  unsigned running; // threads
+  size_t told, said; // shares that ended; what was told of them
+  size_t last;       // the finalist of the last one
+  bool failed;
+  struct kr_err err;
+};
+
+// Whether a share of finalist `f` is still worth its while.
+static bool confirm_wanted(struct confirm *c, size_t f)
 {
-  int rc = -1;
-  struct kr_confirm_share shares[JUDGE_WORKERS] = {0};
-  unsigned n = 0;
-  for (; n < JUDGE_WORKERS; n++) {
-    if (tell)
-      tell(arg, finalist, n + 1);
-    uint64_t seed = judge_seed(j->setup.seed, 1000 + n, 2 + finalist);
-    struct kr_confirm_options options = {.seed = seed};
-    struct kr_worker *w = kr_worker_new(&j->setup.worker, j->setup.contract, seed);
-    int failed = kr_worker_confirm(w, cand, &options, &shares[n], err);
-    kr_worker_free(w);
-    if (failed)
-      goto out;
-    if (shares[n].verdict.status != KR_STATUS_OK) {
-      struct kr_verdict wrong = shares[n].verdict;
-      kr_verdict_init(&shares[n].verdict);
-      kr_verdict_release(v);
-      *v = wrong;
-      v->stage = KR_STAGE_CONFIRM;
-      v->speedup = v->lo = v->hi = 0;
-      rc = 0;
-      n++;
-      goto out;
+  bool wanted = true;
+  pthread_mutex_lock(&c->lock);
+  wanted = !c->failed;
+  for (unsigned i = 0; i < JUDGE_WORKERS; i++)
+    wanted &= !c->done[f][i] || c->shares[f][i].verdict.status == KR_STATUS_OK;
+  pthread_mutex_unlock(&c->lock);
+  return wanted;
+}
+
+static void confirm_process(struct confirm *c, unsigned index)
+{
+  const struct judge_setup *setup = &c->j->setup;
+  // What was found out of the original holds under the seed that it was found out by.
+  struct kr_worker *w =
+      kr_worker_new(&setup->worker, setup->contract, judge_seed(setup->seed, 0, 0));
+  kr_worker_know(w, &c->j->reference);
+  for (size_t f = 0; f < c->n && confirm_wanted(c, f); f++) {
+    struct kr_confirm_options options = {.seed = judge_seed(setup->seed, 1000 + index, 2 + f),
+                                         .share = index,
+                                         .shares = JUDGE_WORKERS};
+    struct kr_err err = {""};
+    double start = kr_now_ms();
+    struct kr_confirm_share share;
+    int rc = kr_worker_confirm(w, c->cands[f], &options, &share, &err);
+    kr_debug("time", "finalist %zu, process %u: %.0f ms (judged %.0f, compile %.0f, check %.0f, "
+             "time %.0f)", f + 1, index + 1, kr_now_ms() - start, share.verdict.wall_ms,
+             share.verdict.compile_ms, share.verdict.check_ms, share.verdict.time_ms);
+    pthread_mutex_lock(&c->lock);
+    c->shares[f][index] = share;
+    c->done[f][index] = true;
+    c->told++;
+    c->last = f;
+    if (rc && !c->failed) {
+      c->failed = true;
+      c->err = err;
     }
+    pthread_cond_signal(&c->news);
+    pthread_mutex_unlock(&c->lock);
   }
-  kr_confirm_decide(shares, JUDGE_WORKERS, n_finalists, j->setup.contract, v);
-  rc = 0;
-out:
-  for (unsigned i = 0; i < n; i++)
-    kr_confirm_share_release(&shares[i]);
-  return rc;
+  kr_worker_free(w);
+}
+
+static void *confirm_thread(void *arg)
+{
+  struct confirm *c = arg;
+  pthread_mutex_lock(&c->lock);
+  while (c->next < JUDGE_WORKERS) {
+    unsigned index = c->next++;
+    pthread_mutex_unlock(&c->lock);
+    confirm_process(c, index);
+    pthread_mutex_lock(&c->lock);
+  }
+  c->running--;
+  pthread_cond_signal(&c->news);
+  pthread_mutex_unlock(&c->lock);
+  return NULL;
+}
+
+// How many processes memory allows at a time. Each holds on the GPU its buffers, clones
+// of them, copies that exceed L2 twice and a context; and on the host their contents as
+// they were and after four launches.
+static unsigned confirm_at_once(const struct judge *j)
+{
+  const struct kr_reference *ref = &j->reference;
+  double bytes = 0, host = kr_memory_available();
+  for (size_t i = 0; i < ref->n_cases; i++)
+    bytes = ref->case_bytes[i] > bytes ? ref->case_bytes[i] : bytes;
+  double on_gpu = 8 * bytes + 4 * (double)ref->device.l2_bytes + (512 << 20);
+  double on_host = 12 * bytes + (512 << 20);
+  double most = 0.6 * (double)ref->device.memory_bytes / on_gpu;
+  if (host > 0 && 0.6 * host / on_host < most)
+    most = 0.6 * host / on_host;
+  return most < 1 ? 1 : most > JUDGE_WORKERS ? JUDGE_WORKERS : (unsigned)most;
+}
+
+// Runs them, and tells meanwhile.
+static void confirm_run(struct confirm *c, unsigned at_once,
+                        void (*tell)(void *arg, size_t finalist, unsigned shares), void *arg)
+{
+  pthread_t threads[JUDGE_WORKERS];
+  unsigned started = 0;
+  c->running = at_once;
+  while (started < at_once && !pthread_create(&threads[started], NULL, confirm_thread, c))
+    started++;
+  pthread_mutex_lock(&c->lock);
+  c->running -= at_once - started;
+  if (!started) {
+    c->failed = true;
+    kr_err_set(&c->err, "cannot start a thread");
+  }
+  while (c->running) {
+    pthread_cond_wait(&c->news, &c->lock);
+    size_t told = c->told, last = c->last;
+    if (!tell || told == c->said)
+      continue;
+    c->said = told;
+    pthread_mutex_unlock(&c->lock);
+    tell(arg, last, (unsigned)told);
+    pthread_mutex_lock(&c->lock);
+  }
+  pthread_mutex_unlock(&c->lock);
+  for (unsigned i = 0; i < started; i++)
+    pthread_join(threads[i], NULL);
+}
+
+// What the shares of finalist `f` come to.
+static void confirm_decide(struct confirm *c, size_t f, struct kr_verdict *v)
+{
+  for (unsigned i = 0; i < JUDGE_WORKERS; i++) {
+    if (!c->done[f][i] || c->shares[f][i].verdict.status == KR_STATUS_OK)
+      continue;
+    kr_verdict_release(v);
+    *v = c->shares[f][i].verdict;
+    kr_verdict_init(&c->shares[f][i].verdict);
+    v->stage = KR_STAGE_CONFIRM;
+    v->speedup = v->lo = v->hi = 0;
+    return;
+  }
+  kr_confirm_decide(c->shares[f], JUDGE_WORKERS, c->n, c->j->setup.contract, v);
 }
 
 int judge_confirm(struct judge *j, const struct kr_candidate *const *cands, size_t n,
                   struct kr_verdict *verdicts,
-                  void (*tell)(void *arg, size_t finalist, unsigned worker), void *arg,
+                  void (*tell)(void *arg, size_t finalist, unsigned shares), void *arg,
                   struct kr_err *err)
 {
+  struct confirm c = {.j = j, .cands = cands, .n = n};
   // The search's worker holds device memory that the fresh ones may need.
   kr_worker_free(j->worker);
   j->worker = NULL;
-  for (size_t i = 0; i < n; i++)
-    if (judge_finalist(j, cands[i], i, n, &verdicts[i], tell, arg, err))
-      return -1;
-  return 0;
+  if (!n)
+    return 0;
+  double start = kr_now_ms();
+  unsigned at_once = confirm_at_once(j);
+  c.shares = kr_xcalloc(n, sizeof *c.shares);
+  c.done = kr_xcalloc(n, sizeof *c.done);
+  pthread_mutex_init(&c.lock, NULL);
+  pthread_cond_init(&c.news, NULL);
+  confirm_run(&c, at_once, tell, arg);
+  kr_debug("time", "the confirmation of %zu: %.0f ms, %u processes at once", n,
+           kr_now_ms() - start, at_once);
+  if (c.failed)
+    kr_err_set(err, "%s", c.err.text);
+  for (size_t f = 0; f < n && !c.failed; f++)
+    confirm_decide(&c, f, &verdicts[f]);
+  for (size_t f = 0; f < n; f++)
+    for (unsigned i = 0; i < JUDGE_WORKERS; i++)
+      if (c.done[f][i])
+        kr_confirm_share_release(&c.shares[f][i]);
+  pthread_cond_destroy(&c.news);
+  pthread_mutex_destroy(&c.lock);
+  free(c.shares);
+  free(c.done);
+  return c.failed ? -1 : 0;
 }
 
 int judge_confirm_modelled(struct judge *j, const struct kr_candidate *cand, size_t finalist,

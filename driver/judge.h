@@ -37,12 +37,14 @@ const struct kr_reference *judge_reference(const struct judge *j);
 int judge_candidate(void *arg, const struct kr_candidate *cand, unsigned number,
                     struct kr_verdict *v, struct kr_err *err);
 
-// The decision: `n` finalists, JUDGE_WORKERS fresh workers each. verdicts[i] is
-// replaced by finalist i's. `tell` (may be NULL) hears of each step.
+// The decision: `n` finalists, measured in JUDGE_WORKERS fresh processes, as many of
+// them at once as memory allows; each measures all finalists, and what is to be checked
+// is dealt out among them. verdicts[i] is replaced by finalist i's. `tell` (may be NULL)
+// hears how many measurements ended.
 enum { JUDGE_WORKERS = 5 };
 int judge_confirm(struct judge *j, const struct kr_candidate *const *cands, size_t n,
                   struct kr_verdict *verdicts,
-                  void (*tell)(void *arg, size_t finalist, unsigned worker), void *arg,
+                  void (*tell)(void *arg, size_t finalist, unsigned shares), void *arg,
                   struct kr_err *err);
 
 // The decision where times are modelled: one finalist judged thoroughly (all

@@ -291,13 +291,13 @@ static void watch_event(void *arg, const struct refine_event *e)
   kr_bytes_release(&best);
 }
 
-static void watch_confirm(void *arg, size_t finalist, unsigned worker)
+static void watch_confirm(void *arg, size_t finalist, unsigned n)
 {
   const struct watch *w = arg;
   const char *kernel = w->out->task->kernel->qualified;
   if (w->run->can_time)
-    talk_progress("%s: confirming finalist %zu, process %u/%d", kernel, finalist + 1, worker,
-                  JUDGE_WORKERS);
+    talk_progress("%s: confirming, %u of %zu measurements", kernel, n,
+                  w->out->refined.n_finalists * JUDGE_WORKERS);
   else
     talk_progress("%s: checking finalist %zu thoroughly, in a fresh process", kernel, finalist + 1);
 }

@@ -2,6 +2,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <pthread.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -14,6 +15,9 @@
 #include "../evaluator/base/mem.h"
 #include "exit.h"
 #include "utf8.h"
+
+// Processes are waited for in threads, which may have something to say as well.
+static pthread_mutex_t talk_lock = PTHREAD_MUTEX_INITIALIZER;
 
 static struct {
   int verbose;
@@ -74,11 +78,13 @@ static void talk_sink(enum kr_log_level level, const char *stage, const char *te
   struct kr_bytes b;
   kr_bytes_init(&b, 4 << 20);
   talk_escape(&b, text, strlen(text), true);
+  pthread_mutex_lock(&talk_lock);
   talk_clear_line();
   fprintf(stderr, "%s%s%s%s%s%s\n", talk.color_err ? colors[level] : "",
           stage ? stage : "", stage ? ": " : names[level],
           talk.color_err && level != KR_LOG_DEBUG ? "\x1b[0m" : "", b.data,
           talk.color_err && level == KR_LOG_DEBUG ? "\x1b[0m" : "");
+  pthread_mutex_unlock(&talk_lock);
   kr_bytes_release(&b);
 }
 
@@ -188,10 +194,12 @@ void talk_progress(const char *fmt, ...)
   struct kr_bytes b;
   kr_bytes_init(&b, 4096);
   talk_escape(&b, text, strlen(text), false);
+  pthread_mutex_lock(&talk_lock);
   fprintf(stderr, "\r\x1b[K%.*s", (int)talk_columns() - 1, b.data);
   fflush(stderr);
-  kr_bytes_release(&b);
   talk.line_shown = true;
+  pthread_mutex_unlock(&talk_lock);
+  kr_bytes_release(&b);
 }
 
 void talk_progress_end(void)

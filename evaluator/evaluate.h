@@ -62,7 +62,9 @@ struct evaluator_setup {
   const char *const *avoid; // attempts that ended a process before
   size_t n_avoid;
   const struct kr_reference *known; // an earlier reference, taken as it is; or NULL
-  bool brief; // one of several that share the work of a confirmation: one large size
+  // One of several that share the work of a confirmation: with a reference that is
+  // known nothing runs again, without one a single large size is tried.
+  bool brief;
   void (*on_stage)(void *watcher, enum kr_stage stage);
   void (*on_attempt)(void *watcher, const char *attempt);
   void *watcher;

@@ -124,6 +124,7 @@ struct kr_reference {
   double *case_us; // cold time a case; NULL where the back end neither times nor counts
   size_t n_cases;
   double *case_bytes; // bytes of all buffers, counted once each (inout twice)
+  double *case_written; // bytes that it surely wrote; NULL: not known
   // case_us comes from counters and a model of a GPU (struct kr_verdict); 0 for a
   // case that could not be counted.
   bool modelled, model_validated;
@@ -159,6 +160,9 @@ struct kr_judge_options {
   unsigned check_budget_ms; // 0: 2000; every declared case is checked whatever it says
   unsigned time_budget_ms;  // 0: 400
   bool thorough;            // all distributions, placements and held-out sizes (finalists)
+  // Of `shares` judgements that deal a thorough check out among them this is number
+  // `share`, from 0; the smallest case is for each. 0: a whole one.
+  unsigned share, shares;
 };
 
 // compile, smoke, check, time. Always fills `v`; -1 only when the device is
@@ -168,10 +172,12 @@ int kr_evaluator_judge(struct kr_evaluator *e, const struct kr_candidate *cand,
 
 // One worker's share of a confirmation: for each case the mean log ratio
 // log(base / candidate) over a number of ABBA blocks fixed beforehand, on fresh
-// inputs at random placement, and a thorough check.
+// inputs at random placement, whose results are compared, and its part of a thorough
+// check (struct kr_judge_options).
 struct kr_confirm_options {
   uint64_t seed;
   unsigned pairs; // ABBA blocks a case; 0: 60
+  unsigned share, shares;
 };
 struct kr_confirm_share {
   struct kr_verdict verdict; // of the thorough check
@@ -206,6 +212,9 @@ struct kr_worker_options {
 struct kr_worker *kr_worker_new(const struct kr_worker_options *options,
                                 const struct kr_contract *c, uint64_t seed);
 void kr_worker_free(struct kr_worker *w); // kills the child
+// Hands a worker that was not opened yet what another found out about the original
+// under the same seed, so that it need not find out again. Copies it.
+void kr_worker_know(struct kr_worker *w, const struct kr_reference *ref);
 // Starts the child and opens the evaluator in it. `ref` is filled and released by the caller.
 int kr_worker_open(struct kr_worker *w, struct kr_reference *ref, struct kr_err *err);
 // As kr_evaluator_judge(); a dead or silent worker gives FAULT or TIMEOUT when

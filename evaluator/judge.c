@@ -331,7 +331,8 @@ int kr_evaluator_confirm(struct kr_evaluator *e, const struct kr_candidate *cand
 {
   struct judgement j;
   double start = kr_now_ms();
-  struct kr_judge_options o = {.until = KR_STAGE_CONFIRM, .seed = options->seed, .thorough = true};
+  struct kr_judge_options o = {.until = KR_STAGE_CONFIRM, .seed = options->seed, .thorough = true,
+                               .share = options->share, .shares = options->shares};
   memset(out, 0, sizeof *out);
   judgement_begin(&j, e, cand, &o, &out->verdict);
   if (e->lost)

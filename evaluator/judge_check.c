@@ -179,6 +179,11 @@ static void order_cases(const struct kr_evaluator *e, size_t *order)
 
 // --- held-out sizes ---
 
+bool judge_is_dealt(const struct judgement *j, size_t k)
+{
+  return j->o->shares < 2 || k % j->o->shares == j->o->share;
+}
+
 static bool time_left(const struct judgement *j)
 {
   return j->o->thorough || kr_now_ms() < j->check_end_ms;
@@ -397,8 +402,8 @@ static int check_held_out(struct judgement *j)
     }
   }
   size_t first = order_by_argument(j, order, n ? 1 : 0);
-  int rc = check_integers(j);
-  if (rc == JUDGE_PASSED)
+  int rc = judge_is_dealt(j, 1) ? check_integers(j) : JUDGE_PASSED;
+  if (rc == JUDGE_PASSED && judge_is_dealt(j, 2))
     rc = judge_sensitive(j);
   bool large = false;
   size_t least = first > LEAST_POINTS ? first : LEAST_POINTS;
@@ -408,11 +413,14 @@ static int check_held_out(struct judgement *j)
   for (size_t i = 0; i < n && rc == JUDGE_PASSED; i++) {
     const struct sizes_point *p = &e->points[order[i]];
     size_t kernel = kr_case_kernel(e->c, p->case_index);
-    if (i >= least && tried[kernel] && !time_left(j))
+    if ((i >= least && tried[kernel] && !time_left(j)) || !judge_is_dealt(j, order[i]))
       continue;
     struct sizes_point other;
-    bool redrawn = redraw(j, p, &other), as_it_is = true;
-    if (!j->o->thorough) {
+    bool redrawn = redraw(j, p, &other), as_it_is = true, both = j->o->thorough;
+    if (j->o->shares > 1 && judge_point_bytes(e, p) > QUICK_BYTES) {
+      as_it_is = !redrawn || judge_draw(j) & 1;
+      both = false;
+    } else if (!j->o->thorough) {
       // Milliseconds count here: every point or its redrawn twin, and one large one.
       as_it_is = !redrawn || judge_draw(j) & 1;
       size_t bytes = judge_point_bytes(e, as_it_is ? p : &other);
@@ -425,7 +433,7 @@ static int check_held_out(struct judgement *j)
     bool argument = i > 0 && i < first;
     if (as_it_is)
       rc = judge_point(j, p, argument ? KR_DIST_NORMAL : dist_for(p, dists[i % 5]));
-    if (rc == JUDGE_PASSED && redrawn && (j->o->thorough || !as_it_is)) {
+    if (rc == JUDGE_PASSED && redrawn && (both || !as_it_is)) {
       int clean = judge_clean_at(j, &other, NULL);
       rc = clean < 0 ? JUDGE_BROKE : JUDGE_PASSED;
       if (clean == 1)
@@ -447,11 +455,11 @@ static int check_thoroughly(struct judgement *j)
     static const enum kr_distribution dists[] = {KR_DIST_LARGE, KR_DIST_INTEGER, KR_DIST_ZERO,
                                                  KR_DIST_MIXED};
     struct sizes_point declared = {.case_index = k};
-    // Of a large case each worker of a confirmation takes one.
-    bool large = e->cases[k].bytes > EVALUATOR_LARGE_BYTES;
+    // Of a large case one that judges alone takes one.
+    bool one = e->cases[k].bytes > EVALUATOR_LARGE_BYTES && j->o->shares < 2;
     size_t only = (size_t)fill_below(judge_draw(j), 4);
     for (size_t d = 0; d < 4 && rc == JUDGE_PASSED; d++) {
-      if (!large || d == only)
+      if (one ? d == only : judge_is_dealt(j, 4 * k + d))
         rc = judge_point(j, &declared, dists[d]);
     }
   }
@@ -466,7 +474,7 @@ static int check_thoroughly(struct judgement *j)
     both.n += b->n;
     if (judge_point_bytes(e, &both) == SIZE_MAX)
       continue; // the two together break a require
-    int clean = judge_clean_at(j, &both, NULL);
+    int clean = judge_is_dealt(j, (size_t)i) ? judge_clean_at(j, &both, NULL) : 0;
     rc = clean < 0 ? JUDGE_BROKE : JUDGE_PASSED;
     if (clean == 1)
       rc = judge_point(j, &both, KR_DIST_NORMAL);
@@ -482,6 +490,8 @@ int judge_check(struct judgement *j)
   j->v->exact = true;
   int rc = JUDGE_PASSED;
   for (size_t i = 0; i < e->c->n_cases && rc == JUDGE_PASSED; i++) {
+    if (i && !judge_is_dealt(j, order[i]))
+      continue;
     judge_begin_stage(j, i ? KR_STAGE_CHECK : KR_STAGE_SMOKE);
     size_t before = j->v->checks;
     rc = check_declared(j, j->v->stage, order[i]);

@@ -39,6 +39,9 @@ enum { JUDGE_PASSED, JUDGE_FAILED, JUDGE_BROKE };
 
 // --- judge.c ---
 
+// Whether piece `k` of a thorough check is for this judgement, where several deal it
+// out among them.
+bool judge_is_dealt(const struct judgement *j, size_t k);
 // Random bits that no other judgement gets.
 uint64_t judge_draw(struct judgement *j);
 // Said before the candidate is touched, so that whoever watches this process

@@ -64,13 +64,12 @@ static int check_timed(struct judgement *j, const struct kr_instance *in, struct
 
 // Times one case on `data`. JUDGE_PASSED with `out` filled (owned by the caller).
 static int time_case(struct judgement *j, const struct kr_instance *in, struct kr_dataset *data,
-                     unsigned pairs, unsigned budget_ms, bool random_offsets,
-                     struct kr_time_result *out)
+                     const struct kr_time_options *how, struct kr_time_result *out)
 {
   struct kr_evaluator *e = j->e;
   struct kr_err err = {{0}};
-  struct kr_time_options o = {.pairs = pairs, .budget_ms = budget_ms, .seed = judge_draw(j),
-                              .random_offsets = random_offsets};
+  struct kr_time_options o = *how;
+  o.seed = judge_draw(j);
   memset(out, 0, sizeof *out);
   if (kr_instance_launch(in, &e->c->geometry, e->d.facts, &o.launch_a, &err) ||
       kr_instance_launch(in, j->geometry, e->d.facts, &o.launch_b, &err)) {
@@ -200,8 +199,9 @@ int judge_time(struct judgement *j)
       judge_broke(j, err.text);
       rc = JUDGE_BROKE;
     } else {
-      rc = time_case(j, c->kept ? &c->in : &in, c->kept ? c->data : data, SEARCH_PAIRS,
-                     budget / (unsigned)n ? budget / (unsigned)n : 1, false, &r);
+      struct kr_time_options how = {.pairs = SEARCH_PAIRS,
+                                    .budget_ms = budget / (unsigned)n ? budget / (unsigned)n : 1};
+      rc = time_case(j, c->kept ? &c->in : &in, c->kept ? c->data : data, &how, &r);
     }
     if (rc == JUDGE_PASSED)
       rc = check_timed(j, c->kept ? &c->in : &in, c->kept ? c->data : data,
@@ -253,8 +253,10 @@ int judge_confirm_case(struct judgement *j, size_t index, unsigned pairs,
     goto out;
   }
   // A number of samples fixed beforehand: stopping when it looks good is how
-  // noise wins.
-  rc = time_case(j, &in, data, pairs, 0, true, &r);
+  // noise wins. Large results are looked at by one of those that share the work.
+  struct kr_time_options how = {.pairs = pairs, .random_offsets = true,
+                                .keep_after = judge_is_dealt(j, index)};
+  rc = time_case(j, &in, data, &how, &r);
   if (rc == JUDGE_PASSED)
     rc = check_timed(j, &in, data, NULL, &r);
   if (rc != JUDGE_PASSED)

@@ -252,6 +252,7 @@ void kr_reference_release(struct kr_reference *r)
   free(r->probes);
   free(r->case_us);
   free(r->case_bytes);
+  free(r->case_written);
   free(r->case_model);
   free(r->model_why);
   free(r->require_hint);
@@ -332,6 +333,7 @@ void kr_reference_to_json(const struct kr_reference *r, struct kr_bytes *out)
   json_number(&w, "n_cases", (double)r->n_cases);
   put_numbers(&w, "case_us", r->case_us, r->n_cases);
   put_numbers(&w, "case_bytes", r->case_bytes, r->n_cases);
+  put_numbers(&w, "case_written", r->case_written, r->case_written ? r->n_cases : 0);
   json_bool(&w, "modelled", r->modelled);
   if (r->modelled) {
     json_bool(&w, "model_validated", r->model_validated);
@@ -352,8 +354,8 @@ void reference_read(struct json_reader *r, const cJSON *root, struct kr_referenc
   memset(out, 0, sizeof *out);
   json_expect_keys(r, root, "the reference",
                    "device code_hash resources deterministic exact_ends exact_starts "
-                   "integer_exact oracle oracle_why probes n_cases case_us case_bytes modelled "
-                   "model_validated model_gpu case_model model_why require_hint");
+                   "integer_exact oracle oracle_why probes n_cases case_us case_bytes case_written "
+                   "modelled model_validated model_gpu case_model model_why require_hint");
   const cJSON *device = r->failed ? NULL : cJSON_GetObjectItemCaseSensitive(root, "device");
   facts_read(r, device, &out->device);
   out->code_hash = json_get_hash(r, root, "code_hash");
@@ -373,11 +375,17 @@ void reference_read(struct json_reader *r, const cJSON *root, struct kr_referenc
     p->why = json_get_string(r, item, "why", true);
   }
   out->n_cases = json_get_size(r, root, "n_cases", 0, KR_MAX_CASES);
-  size_t n_us, n_bytes;
+  size_t n_us, n_bytes, n_written;
   out->case_us = json_get_numbers(r, root, "case_us", KR_MAX_CASES, &n_us);
   out->case_bytes = json_get_numbers(r, root, "case_bytes", KR_MAX_CASES, &n_bytes);
-  if (n_bytes != out->n_cases || (n_us && n_us != out->n_cases))
+  out->case_written = json_get_numbers(r, root, "case_written", KR_MAX_CASES, &n_written);
+  if (n_bytes != out->n_cases || (n_us && n_us != out->n_cases) ||
+      (n_written && n_written != out->n_cases))
     json_fail(r, "the reference has figures for %zu of %zu cases", n_bytes, out->n_cases);
+  if (!n_written) {
+    free(out->case_written);
+    out->case_written = NULL;
+  }
   out->modelled = json_get_bool(r, root, "modelled", false);
   out->model_validated = json_get_bool(r, root, "model_validated", false);
   get_text(r, root, "model_gpu", out->model_gpu, sizeof out->model_gpu);

@@ -441,6 +441,11 @@ static void remember(struct kr_worker *w, const struct kr_reference *ref)
   kr_bytes_release(&text);
 }
 
+void kr_worker_know(struct kr_worker *w, const struct kr_reference *ref)
+{
+  remember(w, ref);
+}
+
 int kr_worker_open(struct kr_worker *w, struct kr_reference *ref, struct kr_err *err)
 {
   memset(ref, 0, sizeof *ref);
@@ -640,11 +645,13 @@ int kr_worker_confirm(struct kr_worker *w, const struct kr_candidate *cand,
   candidate_put(&jw, cand);
   json_uint64(&jw, "seed", options->seed);
   json_number(&jw, "pairs", options->pairs);
+  json_number(&jw, "share", options->share);
+  json_number(&jw, "shares", options->shares);
   json_close(&jw, '}');
   take_request(w, &request);
   // A thorough check has no budget of its own; what it may take is bounded here.
   w->judge = (struct kr_judge_options){.check_budget_ms = 300000, .time_budget_ms = 120000};
-  w->brief = !w->opened && !w->has_ref;
+  w->brief = !w->opened;
   if (dispatch(w, err))
     return -1;
   cJSON *root = conclude(w, &out->verdict, err, &rc);

@@ -156,10 +156,12 @@ static void do_confirm(struct worker *wk, const cJSON *root, struct kr_bytes *ou
   struct json_reader r = {&err, false};
   struct kr_candidate cand = {0};
   struct kr_confirm_options options = {0};
-  json_expect_keys(&r, root, "confirm", "op candidate seed pairs");
+  json_expect_keys(&r, root, "confirm", "op candidate seed pairs share shares");
   candidate_read(&r, cJSON_GetObjectItemCaseSensitive(root, "candidate"), &cand);
   options.seed = json_get_uint64(&r, root, "seed", 0);
   options.pairs = (unsigned)json_get_size(&r, root, "pairs", 0, 1u << 20);
+  options.shares = (unsigned)json_get_size(&r, root, "shares", 0, 1000);
+  options.share = (unsigned)json_get_size(&r, root, "share", 0, options.shares);
   if (!r.failed && !wk->e)
     json_fail(&r, "confirm before open");
   if (r.failed) {

@@ -65,3 +65,15 @@ char *kr_xasprintf(const char *fmt, ...)
   va_end(again);
   return p;
 }
+
+double kr_memory_available(void)
+{
+  char line[256];
+  unsigned long long kib = 0;
+  FILE *f = fopen("/proc/meminfo", "re");
+  while (f && !kib && fgets(line, sizeof line, f))
+    sscanf(line, "MemAvailable: %llu kB", &kib);
+  if (f)
+    fclose(f);
+  return 1024.0 * (double)kib;
+}

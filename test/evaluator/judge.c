@@ -824,6 +824,52 @@ static void test_confirmation_shares(void)
   close_now();
 }
 
+// Dealt out among several, a thorough check finds what one alone finds.
+static void test_shares_check_together_what_one_checks(void)
+{
+  enum { SHARES = 5 };
+  static const char *const wrong[] = {"only_at_thousand", "faults_elsewhere", "positive_a",
+                                      "imprecise", "ignores_a", "a_little_off", "not_for_zero",
+                                      "not_above_one", "clamps",
+                                      "not_at_thirteen if (n % 97 != 13)",
+                                      "not_from_700 if (n < 7'00 || n > 705u)"};
+  open_well("saxpy", NULL);
+  struct kr_confirm_share s;
+  size_t checks = 0, alone = 0;
+  for (uint64_t seed = 1; seed <= 30; seed++) {
+    for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
+      char *code = kr_xasprintf("kernel:%s ;", wrong[i]);
+      struct kr_candidate cand = {.code = code};
+      int found = 0;
+      for (unsigned share = 0; share < SHARES; share++) {
+        struct kr_confirm_options o = {.seed = seed * SHARES + share, .pairs = 3, .share = share,
+                                       .shares = SHARES};
+        CHECK_INT(kr_evaluator_confirm(now, &cand, &o, &s), 0);
+        found += s.verdict.status == KR_STATUS_WRONG || s.verdict.status == KR_STATUS_FAULT;
+        kr_confirm_share_release(&s);
+      }
+      if (!found)
+        printf("%s under seed %llu\n", wrong[i], (unsigned long long)seed);
+      CHECK(found);
+      free(code);
+    }
+    struct kr_candidate good = {.code = (char *)"kernel:fused ;"};
+    for (unsigned share = 0; share <= SHARES; share++) {
+      struct kr_confirm_options o = {.seed = seed * SHARES + share, .pairs = 3, .share = share,
+                                     .shares = share < SHARES ? SHARES : 0};
+      CHECK_INT(kr_evaluator_confirm(now, &good, &o, &s), 0);
+      CHECK_INT(s.verdict.status, KR_STATUS_OK);
+      *(share < SHARES ? &checks : &alone) += s.verdict.checks;
+      kr_confirm_share_release(&s);
+    }
+  }
+  // The pieces are all there, and none twice but the smallest case.
+  CHECK(checks >= alone && checks < alone + 30 * 2 * SHARES * 2);
+  if (checks < alone || checks >= alone + 30 * 2 * SHARES * 2)
+    printf("%zu checks in shares, %zu alone\n", checks, alone);
+  close_now();
+}
+
 int main(void)
 {
   test_honest_variants_pass_and_are_timed();
@@ -848,5 +894,6 @@ int main(void)
   test_a_device_lost_while_opening_names_the_attempt();
   test_shrinking_keeps_residues();
   test_confirmation_shares();
+  test_shares_check_together_what_one_checks();
   return unit_end();
 }

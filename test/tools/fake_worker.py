@@ -37,8 +37,8 @@ fits everything. "stage" (how far it was asked to go; for confirm: check), "log"
 go into the verdict as they are; "base_us" (100) and "speedup" (2.0) make the times
 of every case of the contract; those of a model have a band of 15 % or "band", and
 "bound": ["L1", "DRAM"], "cases": N has times for the first N alone, and a judgement that is "thorough" takes the first rule of
-"thorough" instead, if there are any. With "shares": [1.9, 2.0, ...] share N (counted over
-all shares of this rule's kernel) has that speed-up. "interrupt": true sends SIGINT to
+"thorough" instead, if there are any. With "shares": [1.9, 2.0, ...] share N has that
+speed-up. "interrupt": true sends SIGINT to
 the driver first, "kill": true SIGKILL to the driver, "exit": N ends the worker;
 "append": "file" adds a line to that file first, as an editor would meanwhile.
 No rule fits: a candidate is wrong, a share is refused likewise, so that a script
@@ -99,10 +99,6 @@ class Worker:
     def log(self, *words):
         with open(self.base + ".log", "a") as f:
             f.write(" ".join(words) + "\n")
-
-    def shares_so_far(self):
-        with open(self.base + ".log") as f:
-            return sum(line.startswith("confirm %s " % self.contract["kernel"]) for line in f)
 
     def rule(self, kind, code):
         for rule in self.script.get(kind, []):
@@ -176,10 +172,9 @@ class Worker:
             self.log("thorough" if thorough else "judge", kernel, rule.get("status", "ok"))
             return {"ok": True, "lost": False,
                     "verdict": self.verdict(rule, m["options"]["until"], code, m["options"]["until"] == "time")}
-        n_before = self.shares_so_far()
         self.log("confirm", kernel, rule.get("status", "ok"))
         shares = rule.get("shares") or [rule.get("speedup", 2.0)]
-        speedup = shares[n_before % len(shares)]
+        speedup = shares[m["share"] % len(shares)]
         base = rule.get("base_us", 100.0)
         cases = self.contract["cases"]
         return {"ok": True, "lost": False, "share": {
