@@ -17,7 +17,7 @@
 #include "../evaluator/base/mem.h"
 #include "http.h"
 #include "redact.h"
-#include "utf8.h"
+#include "../evaluator/base/utf8.h"
 
 enum { CHAT_MAX_REPLY = 16 << 20, CHAT_MAX_KEY = 16 << 10, CHAT_SHOWN = 300 };
 
@@ -266,7 +266,7 @@ static int chat_parse(struct chat_stream *s, const char *data, size_t len, cJSON
     *json = NULL;
     return chat_nonsense(s, err, "sent what is not a JSON object", data, len);
   }
-  if (utf8_json_has_nul(data, len)) {
+  if (kr_utf8_json_has_nul(data, len)) {
     cJSON_Delete(*json);
     *json = NULL;
     s->failure = MODEL_NONSENSE;
@@ -375,9 +375,9 @@ static int chat_finish(struct chat_stream *s, struct kr_err *err)
   }
   reply->truncated = s->finish == CHAT_LENGTH;
   redact_bytes(&s->text);
-  size_t good = utf8_check(s->text.data, s->text.len);
+  size_t good = kr_utf8_check(s->text.data, s->text.len);
   if (good < s->text.len) {
-    bool cut = utf8_is_cut(s->text.data, s->text.len);
+    bool cut = kr_utf8_is_cut(s->text.data, s->text.len);
     if (!cut || !reply->truncated) {
       s->failure = MODEL_NONSENSE;
       return cut ? kr_err_set(err, "%s: the reply ends in half a UTF-8 character", host)

@@ -7,7 +7,7 @@
 
 #include "../evaluator/base/mem.h"
 #include "redact.h"
-#include "utf8.h"
+#include "../evaluator/base/utf8.h"
 
 // "64.3 us", "1.2 ms".
 static void tell_time(struct kr_bytes *out, double us)
@@ -116,11 +116,11 @@ static void tell_log(struct kr_bytes *out, const char *log, unsigned by)
     n--;
   kr_bytes_adds(out, "```\n");
   for (size_t i = 0; i < n;) {
-    size_t m = utf8_length(shifted.data + i, n - i);
+    size_t m = kr_utf8_length(shifted.data + i, n - i);
     unsigned char c = (unsigned char)shifted.data[i];
     bool line_break = c == '\n' || c == '\t';
     run = c == '`' ? run + 1 : 0;
-    if (run < 3 && m && (line_break || !utf8_is_control(shifted.data + i, m)))
+    if (run < 3 && m && (line_break || !kr_utf8_is_control(shifted.data + i, m)))
       kr_bytes_add(out, shifted.data + i, m);
     else if (run < 3 && c != '\r')
       kr_bytes_addc(out, '?');

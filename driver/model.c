@@ -8,7 +8,7 @@
 #include "../evaluator/base/mem.h"
 #include "../evaluator/base/source.h"
 #include "redact.h"
-#include "utf8.h"
+#include "../evaluator/base/utf8.h"
 
 struct model {
   const struct model_kind *kind;
@@ -45,7 +45,7 @@ static int model_open_kind(struct model *m, enum model_id id, const char *what,
                                    : id == ID_MAILBOX ? "folder"
                                                       : "file",
                                    row->kind, row->argument);
-  if (row->named && utf8_check(what, strlen(what)) != strlen(what))
+  if (row->named && kr_utf8_check(what, strlen(what)) != strlen(what))
     return kr_err_set(err, "the name of the model is not UTF-8");
   m->kind = row->table;
   m->name = kr_xstrdup(row->named ? what : row->kind);

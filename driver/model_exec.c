@@ -9,7 +9,7 @@
 #include "model.h"
 #include "redact.h"
 #include "spawn.h"
-#include "utf8.h"
+#include "../evaluator/base/utf8.h"
 
 enum { EXEC_MAX_REPLY = 16 << 20, EXEC_MAX_ERRORS = 1 << 20, EXEC_SHOWN = 300,
        EXEC_TOTAL_MS = 30 * 60 * 1000 };
@@ -96,7 +96,7 @@ static int exec_complete(void *self, const struct model_request *req, struct mod
   }
   reply->failure = MODEL_NONSENSE;
   redact_bytes(&out);
-  size_t good = utf8_check(out.data, out.len);
+  size_t good = kr_utf8_check(out.data, out.len);
   if (memchr(out.data, 0, out.len)) {
     kr_err_set(err, "%s: the reply holds a NUL byte", m->argv[0]);
     goto out;

@@ -19,7 +19,7 @@
 #include "../evaluator/base/mem.h"
 #include "../evaluator/base/source.h"
 #include "model.h"
-#include "utf8.h"
+#include "../evaluator/base/utf8.h"
 
 enum { MAILBOX_MAX_REPLY = 16 << 20, MAILBOX_MAX_KERNEL = 80 };
 
@@ -138,8 +138,8 @@ static int mailbox_take(const char *path, struct model_reply *reply, struct kr_e
     kr_err_set(err, "%s: the reply is longer than %d MiB", path, MAILBOX_MAX_REPLY >> 20);
   else if (memchr(text, 0, len))
     kr_err_set(err, "%s: the reply holds a NUL byte", path);
-  else if (utf8_check(text, len) < len)
-    kr_err_set(err, "%s: the reply is not UTF-8 at byte %zu", path, utf8_check(text, len));
+  else if (kr_utf8_check(text, len) < len)
+    kr_err_set(err, "%s: the reply is not UTF-8 at byte %zu", path, kr_utf8_check(text, len));
   else
     rc = 0;
   if (!rc) {

@@ -12,7 +12,7 @@
 #include "../evaluator/base/mem.h"
 #include "../evaluator/base/source.h"
 #include "model.h"
-#include "utf8.h"
+#include "../evaluator/base/utf8.h"
 
 struct replay_line {
   char *file, *kernel, *reply;
@@ -92,7 +92,7 @@ static int replay_read_line(struct replay *r, unsigned number, const char *text,
   int rc = -1;
   char *reply_file = NULL;
   cJSON *json = cJSON_ParseWithLength(text, len);
-  if (utf8_json_has_nul(text, len)) {
+  if (kr_utf8_json_has_nul(text, len)) {
     kr_err_set(err, "%s:%u: a NUL character (\\u0000) is not code", r->path, number);
     goto out;
   }
@@ -176,7 +176,7 @@ int model_replay_open(const char *path, void **self, char **where, struct kr_err
   int rc = -1;
   struct replay *r = kr_xcalloc(1, sizeof *r);
   r->path = kr_xstrdup(path);
-  size_t bad = utf8_check(src.data, src.len);
+  size_t bad = kr_utf8_check(src.data, src.len);
   unsigned number = 0;
   for (size_t at = src.bom ? 3 : 0; at < src.len;) {
     const char *end = memchr(src.data + at, '\n', src.len - at);

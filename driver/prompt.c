@@ -8,7 +8,7 @@
 #include "../evaluator/base/mem.h"
 #include "prompt_texts.h"
 #include "redact.h"
-#include "utf8.h"
+#include "../evaluator/base/utf8.h"
 
 enum { PROMPT_MAX = 16 << 20 };
 
@@ -57,7 +57,7 @@ void prompt_fill(const char *template_name, const struct prompt_value *values, s
 static void add_utf8(struct kr_bytes *out, const char *text, size_t len)
 {
   for (size_t i = 0; i < len;) {
-    size_t n = utf8_length(text + i, len - i);
+    size_t n = kr_utf8_length(text + i, len - i);
     if (text[i] == '\r' && i + 1 < len && text[i + 1] == '\n')
       ;
     else if (n)

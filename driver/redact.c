@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "../evaluator/base/mem.h"
-#include "utf8.h"
+#include "../evaluator/base/utf8.h"
 
 struct secret_form {
   char *bytes;
@@ -174,8 +174,8 @@ char *redact_line(const char *text, size_t len, size_t max)
       continue;
     }
     char shown[8];
-    size_t n = utf8_length(clean.data + i, clean.len - i);
-    if (n == 0 || c < 0x20 || c == 0x7f || utf8_is_control(clean.data + i, n)) {
+    size_t n = kr_utf8_length(clean.data + i, clean.len - i);
+    if (n == 0 || c < 0x20 || c == 0x7f || kr_utf8_is_control(clean.data + i, n)) {
       snprintf(shown, sizeof shown, "\\x%02x", c);
       i++;
     } else {

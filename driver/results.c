@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "talk.h"
-#include "utf8.h"
+#include "../evaluator/base/utf8.h"
 
 static void results_text(struct results *j, const char *s)
 {
@@ -13,7 +13,7 @@ static void results_text(struct results *j, const char *s)
   kr_bytes_addc(&j->out, '"');
   for (size_t i = 0; i < len;) {
     unsigned char c = (unsigned char)s[i];
-    size_t n = utf8_length(s + i, len - i);
+    size_t n = kr_utf8_length(s + i, len - i);
     if (c == '"' || c == '\\')
       kr_bytes_addf(&j->out, "\\%c", c);
     else if (c == '\n')

@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "talk.h"
-#include "utf8.h"
+#include "../evaluator/base/utf8.h"
 
 enum { TURN = 4, OUTCOME = 27, BOUND = 7, INDENT = 2, GAP = 2, LEAST_SAID = 20, LEAST_SENTENCE = 10 };
 
@@ -39,7 +39,7 @@ static void sentence(struct kr_bytes *out, const char *text, size_t max)
   talk_escape(&line, text, len, false);
   size_t columns = 0, end = 0, kept = 0;
   while (end < line.len) {
-    size_t n = utf8_length(line.data + end, line.len - end);
+    size_t n = kr_utf8_length(line.data + end, line.len - end);
     end += n ? n : 1;
     if (++columns + 2 == max)
       kept = end;

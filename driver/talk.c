@@ -14,7 +14,7 @@
 #include "../evaluator/base/log.h"
 #include "../evaluator/base/mem.h"
 #include "exit.h"
-#include "utf8.h"
+#include "../evaluator/base/utf8.h"
 
 // Processes are waited for in threads, which may have something to say as well.
 static pthread_mutex_t talk_lock = PTHREAD_MUTEX_INITIALIZER;
@@ -52,8 +52,8 @@ void talk_escape(struct kr_bytes *out, const char *text, size_t len, bool lines)
       kr_bytes_addc(out, text[i++]);
       continue;
     }
-    size_t n = s[i] >= 0x80 ? utf8_length(text + i, len - i) : 0;
-    if (n && !utf8_is_control(text + i, n)) {
+    size_t n = s[i] >= 0x80 ? kr_utf8_length(text + i, len - i) : 0;
+    if (n && !kr_utf8_is_control(text + i, n)) {
       kr_bytes_add(out, text + i, n);
       i += n;
     } else {

@@ -10,7 +10,7 @@
 #include "../evaluator/base/lex.h"
 #include "../evaluator/base/mem.h"
 #include "redact.h"
-#include "utf8.h"
+#include "../evaluator/base/utf8.h"
 
 struct text_span {
   const char *at;
@@ -407,7 +407,7 @@ int variant_parse(const char *reply, size_t len, bool truncated,
   kr_bytes_init(&prose, 2 * len + 16);
   int rc = 1;
 
-  size_t bad = utf8_check(reply, len);
+  size_t bad = kr_utf8_check(reply, len);
   if (bad < len) {
     variant_refuse(out, "the reply is not UTF-8 at byte %zu", bad);
     goto out;

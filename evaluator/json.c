@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "base/mem.h"
+#include "base/utf8.h"
 
 static void json_separate(struct json_writer *w)
 {
@@ -117,6 +118,23 @@ void json_string(struct json_writer *w, const char *key, const char *s)
 {
   json_key(w, key);
   json_put_string(w, s);
+}
+
+void json_words(struct json_writer *w, const char *key, const char *s)
+{
+  struct kr_bytes clean;
+  kr_bytes_init(&clean, KR_BYTES_DEFAULT_MAX);
+  for (size_t len = s ? strlen(s) : 0, at = 0; at < len;) {
+    size_t n = kr_utf8_check(s + at, len - at);
+    kr_bytes_add(&clean, s + at, n);
+    at += n;
+    if (at < len) {
+      kr_bytes_adds(&clean, "\xef\xbf\xbd");
+      at++;
+    }
+  }
+  json_string(w, key, s ? clean.data : NULL);
+  kr_bytes_release(&clean);
 }
 
 void json_number(struct json_writer *w, const char *key, double d)

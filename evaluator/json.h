@@ -34,6 +34,9 @@ void json_put_hash(struct json_writer *w, struct kr_hash h);
 
 // The same as a member of an object.
 void json_string(struct json_writer *w, const char *key, const char *s);
+// A string for people, which a compiler may have written and a limit have cut: what of
+// it is no UTF-8 becomes U+FFFD.
+void json_words(struct json_writer *w, const char *key, const char *s);
 void json_number(struct json_writer *w, const char *key, double d);
 void json_int64(struct json_writer *w, const char *key, int64_t i);
 void json_uint64(struct json_writer *w, const char *key, uint64_t i);

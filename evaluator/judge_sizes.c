@@ -150,6 +150,25 @@ static int64_t most_of(const struct kr_evaluator *e, size_t case_index, size_t b
   return most;
 }
 
+// Beyond what was clean an original may fault, which costs a device that is real. From
+// what it was lost at on, and some way before it, nothing is tried any more.
+#define BEYOND "judging: case %zu: beyond, %.100s = "
+
+static bool too_far(const struct kr_evaluator *e, size_t case_index, const char *path,
+                    int64_t most, int64_t size)
+{
+  char head[200];
+  int len = snprintf(head, sizeof head, BEYOND, case_index, path);
+  for (size_t i = 0; i < e->n_avoid; i++) {
+    if (strncmp(e->avoid[i], head, (size_t)len))
+      continue;
+    int64_t lost_at = strtoll(e->avoid[i] + len, NULL, 10);
+    if (size - most >= (lost_at - most) / 2)
+      return true;
+  }
+  return false;
+}
+
 // Those of one case.
 static int own_sizes(struct judgement *j, size_t case_index, const struct own_numbers *mine,
                      const struct own_numbers *theirs)
@@ -176,11 +195,11 @@ static int own_sizes(struct judgement *j, size_t case_index, const struct own_nu
         continue;
       if (bytes > OWN_SMALL_BYTES && !j->o->thorough && large++ >= OWN_LARGE)
         continue;
-      // Beyond what was clean an original may fault, which costs a device that is
-      // real: once, and then nothing beyond is tried any more.
       char attempt[200];
-      snprintf(attempt, sizeof attempt, "judging: case %zu: %.100s above %lld", case_index,
-               c->bindings[b].path, (long long)most);
+      snprintf(attempt, sizeof attempt, BEYOND "%lld", case_index, c->bindings[b].path,
+               (long long)sizes.items[i]);
+      if (beyond && too_far(e, case_index, c->bindings[b].path, most, sizes.items[i]))
+        continue;
       int clean = judge_clean_at(j, &p, beyond ? attempt : NULL);
       if (clean < 0)
         return JUDGE_BROKE;

@@ -99,10 +99,10 @@ void kr_verdict_to_json(const struct kr_verdict *v, struct kr_bytes *out)
   json_open(&w, '{');
   json_string(&w, "stage", stage_names[v->stage]);
   json_string(&w, "status", status_names[v->status]);
-  json_string(&w, "log", v->log);
-  json_string(&w, "told", v->told);
+  json_words(&w, "log", v->log);
+  json_words(&w, "told", v->told);
   json_bool(&w, "held_out", v->held_out);
-  json_string(&w, "where", v->where);
+  json_words(&w, "where", v->where);
   json_number(&w, "expected", v->expected);
   json_number(&w, "got", v->got);
   json_number(&w, "max_rel_err", v->max_rel_err);
@@ -147,7 +147,7 @@ void kr_verdict_to_json(const struct kr_verdict *v, struct kr_bytes *out)
   json_number(&w, "check_ms", v->check_ms);
   json_number(&w, "time_ms", v->time_ms);
   json_hash(&w, "code_hash", v->code_hash);
-  json_string(&w, "note", v->note);
+  json_words(&w, "note", v->note);
   json_close(&w, '}');
 }
 
@@ -319,14 +319,14 @@ void kr_reference_to_json(const struct kr_reference *r, struct kr_bytes *out)
   json_bool(&w, "exact_starts", r->exact_starts);
   json_bool(&w, "integer_exact", r->integer_exact);
   json_bool(&w, "oracle", r->oracle);
-  json_string(&w, "oracle_why", r->oracle_why);
+  json_words(&w, "oracle_why", r->oracle_why);
   json_key(&w, "probes");
   json_open(&w, '[');
   for (size_t i = 0; i < r->n_probes; i++) {
     json_open(&w, '{');
     json_string(&w, "label", r->probes[i].label);
     json_bool(&w, "usable", r->probes[i].usable);
-    json_string(&w, "why", r->probes[i].why);
+    json_words(&w, "why", r->probes[i].why);
     json_close(&w, '}');
   }
   json_close(&w, ']');
@@ -344,8 +344,8 @@ void kr_reference_to_json(const struct kr_reference *r, struct kr_bytes *out)
       case_model_put(&w, r->case_us[i] > 0 ? &r->case_model[i] : NULL);
     json_close(&w, ']');
   }
-  json_string(&w, "model_why", r->model_why);
-  json_string(&w, "require_hint", r->require_hint);
+  json_words(&w, "model_why", r->model_why);
+  json_words(&w, "require_hint", r->require_hint);
   json_close(&w, '}');
 }
 

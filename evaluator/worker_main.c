@@ -46,7 +46,7 @@ static void answer_error(struct kr_bytes *out, const char *error, const char *lo
   struct json_writer w = {out, false};
   json_open(&w, '{');
   json_bool(&w, "ok", false);
-  json_string(&w, "error", error);
+  json_words(&w, "error", error);
   json_string(&w, "lost", lost);
   json_close(&w, '}');
 }

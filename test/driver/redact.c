@@ -2,7 +2,7 @@
 #include "unit.h"
 
 #include "driver/redact.h"
-#include "driver/utf8.h"
+#include "evaluator/base/utf8.h"
 #include "evaluator/base/mem.h"
 
 static const char *redact(const char *text)
@@ -96,20 +96,20 @@ static void test_lines(void)
 
 static void test_utf8(void)
 {
-  CHECK_INT(utf8_check("a\xc3\xa4\xe2\x82\xac\xf0\x9f\x98\x80", 10), 10);
-  CHECK_INT(utf8_check("\xc0\x80", 2), 0);         // overlong
-  CHECK_INT(utf8_check("\xe0\x9f\xbf", 3), 0);     // overlong
-  CHECK_INT(utf8_check("\xed\xa0\x80", 3), 0);     // surrogate
-  CHECK_INT(utf8_check("\xf4\x90\x80\x80", 4), 0); // past the end
-  CHECK_INT(utf8_check("ab\x80", 3), 2);
-  CHECK(utf8_is_cut("a\xe2\x82", 3));
-  CHECK(utf8_is_cut("a\xf0", 2));
-  CHECK(!utf8_is_cut("a\xe2\x82\xac", 4));
-  CHECK(!utf8_is_cut("a\x82", 2));
-  CHECK(!utf8_is_cut("a\xe0\x80", 3));
-  CHECK(utf8_json_has_nul("\"a\\u0000\"", 9));
-  CHECK(!utf8_json_has_nul("\"a\\\\u0000\"", 10));
-  CHECK(!utf8_json_has_nul("\"\\u0001\"", 8));
+  CHECK_INT(kr_utf8_check("a\xc3\xa4\xe2\x82\xac\xf0\x9f\x98\x80", 10), 10);
+  CHECK_INT(kr_utf8_check("\xc0\x80", 2), 0);         // overlong
+  CHECK_INT(kr_utf8_check("\xe0\x9f\xbf", 3), 0);     // overlong
+  CHECK_INT(kr_utf8_check("\xed\xa0\x80", 3), 0);     // surrogate
+  CHECK_INT(kr_utf8_check("\xf4\x90\x80\x80", 4), 0); // past the end
+  CHECK_INT(kr_utf8_check("ab\x80", 3), 2);
+  CHECK(kr_utf8_is_cut("a\xe2\x82", 3));
+  CHECK(kr_utf8_is_cut("a\xf0", 2));
+  CHECK(!kr_utf8_is_cut("a\xe2\x82\xac", 4));
+  CHECK(!kr_utf8_is_cut("a\x82", 2));
+  CHECK(!kr_utf8_is_cut("a\xe0\x80", 3));
+  CHECK(kr_utf8_json_has_nul("\"a\\u0000\"", 9));
+  CHECK(!kr_utf8_json_has_nul("\"a\\\\u0000\"", 10));
+  CHECK(!kr_utf8_json_has_nul("\"\\u0001\"", 8));
 }
 
 int main(void)

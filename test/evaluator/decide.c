@@ -1,4 +1,5 @@
 // RUN: %unit/decide
+#include "evaluator/base/utf8.h"
 #include "evaluator/evaluator.h"
 #include "evaluator/fill.h"
 #include "evaluator/stats.h"
@@ -194,6 +195,15 @@ static void test_verdicts_travel(void)
     struct kr_err ignored;
     CHECK_INT(kr_verdict_from_json(&again, a.data, n, &ignored), -1);
   }
+  // A compiler's words may end in half a character, or quote what is none.
+  free(v.log);
+  v.log = strdup("\xff is no caf\xc3\xa9; caf\xc3");
+  kr_bytes_reset(&a);
+  kr_verdict_to_json(&v, &a);
+  CHECK_INT(kr_utf8_check(a.data, a.len), a.len);
+  CHECK_INT(kr_verdict_from_json(&again, a.data, a.len, &err), 0);
+  CHECK_STR(again.log, "\xef\xbf\xbd is no caf\xc3\xa9; caf\xef\xbf\xbd");
+  kr_verdict_release(&again);
   kr_verdict_release(&v);
   kr_contract_release(&c);
   kr_bytes_release(&a);

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "driver/utf8.h"
+#include "evaluator/base/utf8.h"
 #include "driver/variant.h"
 #include "evaluator/base/lex.h"
 
@@ -68,12 +68,12 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     assert(v.why && *v.why && !v.candidate.code && !v.candidate.has_geometry);
   } else {
     assert(!v.why && *v.candidate.code && !strchr(v.candidate.code, '\r'));
-    assert(utf8_check(v.candidate.code, strlen(v.candidate.code)) == strlen(v.candidate.code));
+    assert(kr_utf8_check(v.candidate.code, strlen(v.candidate.code)) == strlen(v.candidate.code));
     check_shown(&v, &original);
   }
   assert(strlen(v.summary) <= VARIANT_MAX_SUMMARY && !strchr(v.summary, '\n') &&
          !strstr(v.summary, "```") && !strstr(v.summary, "~~~"));
-  assert(utf8_check(v.summary, strlen(v.summary)) == strlen(v.summary));
+  assert(kr_utf8_check(v.summary, strlen(v.summary)) == strlen(v.summary));
   variant_release(&v);
   free(exact);
   return 0;

@@ -34,7 +34,7 @@ static size_t utf8_announced(unsigned char lead, unsigned char *lo, unsigned cha
   return 0;
 }
 
-size_t utf8_length(const char *p, size_t left)
+size_t kr_utf8_length(const char *p, size_t left)
 {
   if (!left)
     return 0;
@@ -51,11 +51,11 @@ size_t utf8_length(const char *p, size_t left)
   return n;
 }
 
-size_t utf8_check(const char *text, size_t len)
+size_t kr_utf8_check(const char *text, size_t len)
 {
   size_t i = 0;
   while (i < len) {
-    size_t n = utf8_length(text + i, len - i);
+    size_t n = kr_utf8_length(text + i, len - i);
     if (!n)
       return i;
     i += n;
@@ -63,9 +63,9 @@ size_t utf8_check(const char *text, size_t len)
   return len;
 }
 
-bool utf8_is_cut(const char *text, size_t len)
+bool kr_utf8_is_cut(const char *text, size_t len)
 {
-  size_t at = utf8_check(text, len);
+  size_t at = kr_utf8_check(text, len);
   if (at == len)
     return false;
   unsigned char lo, hi;
@@ -81,7 +81,7 @@ bool utf8_is_cut(const char *text, size_t len)
   return true;
 }
 
-bool utf8_is_control(const char *p, size_t n)
+bool kr_utf8_is_control(const char *p, size_t n)
 {
   unsigned long u = (unsigned char)p[0];
   if (n == 2)
@@ -98,7 +98,7 @@ bool utf8_is_control(const char *p, size_t n)
          (u >= 0xe0000 && u <= 0xe007f);
 }
 
-bool utf8_json_has_nul(const char *json, size_t len)
+bool kr_utf8_json_has_nul(const char *json, size_t len)
 {
   for (size_t i = 0; i + 1 < len; i++) {
     if (json[i] != '\\')
