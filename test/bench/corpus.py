@@ -20,6 +20,7 @@ import os
 import shutil
 import subprocess
 import sys
+import time
 
 here = os.path.dirname(os.path.abspath(__file__))
 corpus = os.path.join(os.path.dirname(here), "corpus")
@@ -39,8 +40,12 @@ def sources(folder):
 def rewrite(folder, extra, jobs, names=()):
     """Each file by a process of its own, so that one that fails takes no other along."""
     def one(name):
+        start = time.monotonic()
         done = subprocess.run(["kevin-rewrite", "-i", "--allow-dirty", "--format=json", "--seed=1", "--yes"] + extra +
                               [name], cwd=folder, capture_output=True, text=True, errors="replace", timeout=3600)
+        seconds = time.monotonic() - start
+        with open(os.path.join(folder, name + ".log"), "w") as f:
+            f.write(done.stderr)
         try:
             kernels = json.loads(done.stdout)["kernels"]
         except ValueError:
@@ -48,6 +53,7 @@ def rewrite(folder, extra, jobs, names=()):
                         "why": "exit %d: %s" % (done.returncode, done.stderr[-300:])}]
         for k in kernels:
             print("  %-20s %-28s %s" % (k["file"], k["kernel"].split("::")[-1], figures(k)), flush=True)
+        print("  %-20s %.1f s" % (name, seconds), flush=True)
         return kernels
     with concurrent.futures.ThreadPoolExecutor(jobs) as pool:
         return {"kernels": [k for ks in pool.map(one, names or sources(folder)) for k in ks]}
