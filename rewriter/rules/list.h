@@ -9,7 +9,6 @@ extern const struct kr_rule coarsen_rule;
 extern const struct kr_rule float_arithmetic_rule;
 extern const struct kr_rule matmul_tile_rule;
 extern const struct kr_rule private_histogram_rule;
-extern const struct kr_rule read_only_loads_rule;
 extern const struct kr_rule restrict_rule;
 extern const struct kr_rule row_lanes_rule;
 extern const struct kr_rule shared_pad_rule;

@@ -25,7 +25,6 @@ const struct kr_rule *const kr_rules[] = {
     &coarsen_rule,
     &unroll_rule,
     &restrict_rule,
-    &read_only_loads_rule,
     &block_size_rule,
     NULL};
 

@@ -37,7 +37,7 @@ void kr_proposals_add(struct kr_proposals *ps, struct kr_proposal *p);
 void kr_proposals_release(struct kr_proposals *ps);
 
 struct kr_rule {
-  const char *name;  // "read-only-loads"
+  const char *name;  // "warp-shuffle"
   const char *about; // one line for people
   void (*propose)(const struct kr_rule_input *in, struct kr_proposals *out);
 };

@@ -38,7 +38,7 @@ def body(text, before=""):
 
 
 KINDS = [
-    lambda k: body("for (volatile int v = %d; v >= 0; v = v %% 1000 + 1) ;" % k),
+    lambda k: body("for (int v = %d; v >= 0; v = (v + (atomicOr((int *)y, 0) & 1)) %% 1000) ;" % k),
     lambda k: body("while (((volatile float *)y)[i %% n] != %d.5f) ;" % (1000 + k)),
     lambda k: body("if (i == %d) __trap();" % (k % 5000)),
     lambda k: body("if (i == %d) *(volatile int *)(size_t)%d = 1;" % (k % 5000, 16 * k)),

@@ -1,6 +1,6 @@
 // RUN: %unit/rules_pointers
 //
-// __restrict__, __ldg() and small powers.
+// __restrict__ and small powers.
 #include "rules_kit.h"
 
 #include "../../rewriter/rules/list.h"
@@ -28,38 +28,6 @@ static void restricts(void)
   for (size_t i = 0; i < sizeof nothing / sizeof *nothing; i++) {
     kit_make(&k, "", nothing[i], "1", "32", false);
     CHECK_INT(kit_propose(&k, &restrict_rule)->n, 0);
-    kit_release(&k);
-  }
-}
-
-static void loads(void)
-{
-  struct kit k;
-  kit_make(&k, "__device__ float twice(float v) { return 2 * v; }\n__device__ float at(const float &v) { return v; }\n",
-           "__global__ void k(const float *__restrict__ x, const float *w, float *__restrict__ y, int n)\n"
-           "{\n"
-           "  const float *row = x + n;\n"
-           "  y[0] = x[0] + row[n] * w[1];\n"
-           "  y[1] = twice(x[2]) + fmaxf(x[3], 0.f);\n"
-           "}\n",
-           "1", "32", false);
-  CHECK_INT(kit_propose(&k, &read_only_loads_rule)->n, 1);
-  kit_expect(&k, "x", "  y[0] = __ldg(&x[0]) + __ldg(&row[n]) * w[1];\n", NULL);
-  kit_expect(&k, "x", "twice(__ldg(&x[2])) + fmaxf(__ldg(&x[3]), 0.f)", NULL);
-  kit_release(&k);
-  static const char *const nothing[] = {
-      // Not restricted; written; its address goes on; bound to a reference; loaded so already.
-      "__global__ void k(const float *x, float *__restrict__ y)\n{\n  y[0] = x[0];\n}\n",
-      "__global__ void k(float *__restrict__ x, float *__restrict__ y)\n{\n  y[0] = x[0]; x[0] = 1;\n}\n",
-      "__global__ void k(const float *__restrict__ x, float *__restrict__ y)\n{\n  const float *p = &x[1];\n  y[0] = at(x[0]);\n}\n",
-      "__global__ void k(const float *__restrict__ x, float *__restrict__ y)\n{\n  y[0] = __ldg(&x[0]);\n}\n",
-      "__global__ void k(const float *__restrict__ x, float *__restrict__ y)\n{\n  auto f = [&] { return x[0]; };\n  y[0] = f();\n}\n",
-  };
-  for (size_t i = 0; i < sizeof nothing / sizeof *nothing; i++) {
-    kit_make(&k, "__device__ float at(const float &v) { return v; }\n", nothing[i], "1", "32", false);
-    if (kit_propose(&k, &read_only_loads_rule)->n)
-      fprintf(stderr, "touched: %s\n", k.ps.items[0].code);
-    CHECK_INT(k.ps.n, 0);
     kit_release(&k);
   }
 }
@@ -92,7 +60,6 @@ static void powers(void)
 int main(void)
 {
   restricts();
-  loads();
   powers();
   return unit_end();
 }
