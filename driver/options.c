@@ -45,6 +45,8 @@ enum option_id {
   OPT_TRAJECTORIES,
   OPT_TURNS,
   OPT_MAX_CALLS,
+  OPT_MAX_TOKENS,
+  OPT_TIME_BUDGET,
   OPT_YES,
   OPT_SEED,
   OPT_MIN_SPEEDUP,
@@ -95,6 +97,8 @@ static const struct option_row {
     {OPT_BEAM, "beam", "KEEP:EVERY", "after every EVERY turns the best KEEP attempts go on, copied; or none"},
     {OPT_PRESET, "preset", "NAME", "kevin: 16 attempts of 8 turns, every 4 turns the best 4 go on"},
     {OPT_MAX_CALLS, "max-calls", "N", "stop after N calls of the model"},
+    {OPT_MAX_TOKENS, "max-tokens", "N", "stop after N tokens of prompts and replies"},
+    {OPT_TIME_BUDGET, "time-budget", "TIME", "stop asking after TIME: 90s, 30m or 2h; a plain number is seconds"},
     {OPT_STORE, "store", "FILE", "where a run is kept as it happens, to be gone on with"},
     {OPT_YES, "yes", NULL, "start without asking, whatever the plan says"},
     {OPT_ALLOW_NETWORK, "allow-network", NULL, "ask a model over the network in a pre-commit hook"},
@@ -158,6 +162,25 @@ static int option_unsigned(const char *name, const char *text, unsigned long lon
   if (*text < '0' || *text > '9' || *end || errno || v > max)
     return kr_err_set(err, "--%s takes a whole number up to %llu, not `%s`", name, max, text);
   *out = v;
+  return 0;
+}
+
+// "90s", "30m", "1.5h"; a plain number is seconds.
+static int option_time(const char *name, const char *text, double *ms, struct kr_err *err)
+{
+  size_t n = strspn(text, "0123456789."), digits = strspn(text, "0123456789");
+  const char *unit = text + n;
+  char *end;
+  double v = strtod(text, &end);
+  double ms_a_unit = !*unit || !strcmp(unit, "s") ? 1e3
+                     : !strcmp(unit, "m")         ? 60e3
+                     : !strcmp(unit, "h")         ? 3600e3
+                                                  : 0;
+  if (!digits || end != unit || text[n ? n - 1 : 0] == '.' || ms_a_unit == 0 ||
+      !(v * ms_a_unit <= 365 * 86400e3))
+    return kr_err_set(err, "--%s is a time of up to a year such as 90s, 30m or 2h, not `%s`", name,
+                      text);
+  *ms = v * ms_a_unit;
   return 0;
 }
 
@@ -332,6 +355,15 @@ static int option_take(struct options *o, int id, const char *name, const char *
     o->max_calls = (unsigned)v;
     o->max_calls_given = true;
     return 0;
+  case OPT_MAX_TOKENS:
+    if (option_unsigned(name, arg, 1000000000000000, &v, err))
+      return -1;
+    o->max_tokens = v;
+    o->max_tokens_given = true;
+    return 0;
+  case OPT_TIME_BUDGET:
+    o->time_budget_given = true;
+    return option_time(name, arg, &o->time_budget_ms, err);
   case OPT_SEED:
     if (option_unsigned(name, arg, ULLONG_MAX, &v, err))
       return -1;

@@ -50,7 +50,9 @@ struct options {
   const char *store;              // --store; NULL: the default, for models that have one
   const char *explain;            // --explain: a glob
   const char *export_to;          // --export-trajectories
-  bool max_calls_given, beam_given, yes;
+  uint64_t max_tokens;
+  double time_budget_ms;
+  bool max_calls_given, max_tokens_given, time_budget_given, beam_given, yes;
   uint64_t seed;
   bool seed_given;
   const char *kernel; // glob

@@ -212,6 +212,9 @@ void outcome_json(const struct outcome *out, struct results *js)
     results_integer(js, "winner", (int64_t)out->winner);
   }
   if (out->have_refined) {
+    results_string(js, "ended", refine_end_name(out->refined.end));
+    if (out->refined.why)
+      results_string(js, "ended_why", out->refined.why);
     results_integer(js, "calls", out->refined.calls);
     results_integer(js, "tokens_in", (int64_t)out->refined.tokens_in);
     results_integer(js, "tokens_out", (int64_t)out->refined.tokens_out);

@@ -167,10 +167,15 @@ static int refine_ask(const struct refine *r, struct refine_result *result,
     struct store_turn kept = refine_kept(result, t);
     store_asked(r->search, &kept);
   }
+  struct budget *budget = r->options.budget;
   result->calls++;
+  if (budget)
+    budget_asked(budget);
   rc = model_complete(r->model, &req, &reply, err);
   if (rc && (reply.failure == MODEL_EXHAUSTED || reply.failure == MODEL_WAITING)) {
     result->calls--; // it said nothing
+    if (budget)
+      budget_unasked(budget);
     result->end = reply.failure == MODEL_WAITING ? REFINE_WAITING : REFINE_EXHAUSTED;
     goto out;
   }
@@ -185,6 +190,10 @@ static int refine_ask(const struct refine *r, struct refine_result *result,
   t->truncated = reply.truncated;
   result->tokens_in += reply.tokens_in;
   result->tokens_out += reply.tokens_out;
+  if (budget && reply.have_usage)
+    budget_replied(budget, true, reply.tokens_in, reply.tokens_out);
+  else if (budget && reads)
+    budget_replied(budget, false, strlen(t->prompt), reply.len);
   event->reply = &reply;
   refine_say(r, event, REFINE_REPLIED);
   event->reply = NULL;
@@ -433,6 +442,7 @@ const char *refine_end_name(enum refine_end end)
 {
   static const char *const names[] = {
       [REFINE_DONE] = "done",         [REFINE_MAX_CALLS] = "max-calls",
+      [REFINE_MAX_TOKENS] = "max-tokens", [REFINE_TIME_BUDGET] = "time-budget",
       [REFINE_EXHAUSTED] = "exhausted", [REFINE_ROOFLINE] = "roofline",
       [REFINE_WAITING] = "waiting",   [REFINE_INTERRUPTED] = "interrupted",
       [REFINE_MODEL] = "model",       [REFINE_JUDGE] = "judge",
@@ -453,6 +463,27 @@ static bool refine_at_roofline(const struct refine *r, struct refine_result *res
   return true;
 }
 
+bool refine_end_is_budget(enum refine_end end)
+{
+  return end == REFINE_MAX_CALLS || end == REFINE_MAX_TOKENS || end == REFINE_TIME_BUDGET;
+}
+
+// May nothing more be asked for? Then the search ends with what it has.
+static bool refine_is_spent(const struct refine *r, struct refine_result *result,
+                            const struct refine_event *event, struct kr_err *why)
+{
+  static const enum refine_end ends[] = {[BUDGET_CALLS] = REFINE_MAX_CALLS,
+                                         [BUDGET_TOKENS] = REFINE_MAX_TOKENS,
+                                         [BUDGET_TIME] = REFINE_TIME_BUDGET};
+  enum budget_limit limit = r->options.budget ? budget_reached(r->options.budget) : BUDGET_LEFT;
+  if (limit == BUDGET_LEFT)
+    return false;
+  result->end = ends[limit];
+  kr_err_set(why, "kernel `%s`: %s is used up after %zu of %u turns", event->kernel,
+             budget_option(limit), result->n, event->trajectories * event->turns);
+  return true;
+}
+
 // The trajectory of the event, from its turn to `last`. Returns 0 to go on with the
 // next, 1 when the search is over, -1 with `why`.
 static int refine_trajectory(const struct refine *r, struct refine_result *result,
@@ -470,12 +501,8 @@ static int refine_trajectory(const struct refine *r, struct refine_result *resul
       result->end = REFINE_INTERRUPTED;
       return kr_err_set(why, "kernel `%s`: interrupted", event->kernel);
     }
-    if (!t && !answered && result->calls >= o->max_calls) {
-      result->end = REFINE_MAX_CALLS;
-      kr_err_set(why, "kernel `%s`: --max-calls is used up after %zu of %u turns", event->kernel,
-                 result->n, event->trajectories * event->turns);
+    if (!t && !answered && refine_is_spent(r, result, event, why))
       return 1;
-    }
     if (!t) {
       int rc = refine_turn_run(r, result, event, kept, *head, judged, why);
       if (rc && result->end == REFINE_WAITING) {

@@ -1,12 +1,12 @@
 #ifndef KR_DRIVER_REFINE_H
 #define KR_DRIVER_REFINE_H
 
-#include <limits.h>
 #include <signal.h>
 #include <stdbool.h>
 #include <stddef.h>
 
 #include "../evaluator/evaluator.h"
+#include "budget.h"
 #include "model.h"
 #include "prompt.h"
 #include "store.h"
@@ -28,11 +28,9 @@
 // there: a turn that was judged is taken as it is, one that was answered is
 // judged, and one that was only asked is asked again with the same prompt.
 
-#define REFINE_NO_LIMIT UINT_MAX
-
 struct refine_options {
   unsigned trajectories, turns; // 0: 4 each
-  unsigned max_calls;           // replies that may still be asked for; REFINE_NO_LIMIT
+  struct budget *budget;        // of the whole run; what is spent is put down in it. NULL: no limit
   const volatile sig_atomic_t *stop; // NULL: never interrupted
   unsigned beam_every, beam_keep; // 0: no beam
 };
@@ -65,7 +63,9 @@ struct refine_turn {
 
 enum refine_end {
   REFINE_DONE,        // every turn was taken
-  REFINE_MAX_CALLS,
+  REFINE_MAX_CALLS,   // this and the next two: a budget was used up before all turns were taken
+  REFINE_MAX_TOKENS,
+  REFINE_TIME_BUDGET,
   REFINE_EXHAUSTED,   // the model has nothing left to propose
   REFINE_ROOFLINE,    // a right variant moves its bytes about as fast as the memory can
   REFINE_WAITING,     // nothing more to do without the replies that were asked for
@@ -123,6 +123,8 @@ struct refine {
 int refine_run(const struct refine *r, struct refine_result *result, struct kr_err *err);
 void refine_result_release(struct refine_result *result);
 
+// Is it one of the budgets?
+bool refine_end_is_budget(enum refine_end end);
 // The word for an end: "done", "max-calls", ...
 const char *refine_end_name(enum refine_end end);
 

@@ -33,7 +33,8 @@ struct run {
   bool can_time;
   uint64_t seed;
   struct keep keep;
-  unsigned calls, waiting;
+  struct budget budget; // its clock begins when the first kernel does
+  unsigned waiting;
   // What the model's server said that no other kernel can change: a key that is
   // not accepted, a budget that is spent. Nothing is asked after it.
   struct kr_err refused, keep_err;
@@ -207,8 +208,26 @@ static int run_plan(const struct run *r, size_t kernels)
 {
   const struct options *o = r->options;
   unsigned long long calls = (unsigned long long)kernels * o->trajectories * o->turns;
+  struct kr_bytes bounds;
+  kr_bytes_init(&bounds, 256);
   if (o->max_calls_given && calls > o->max_calls)
     calls = o->max_calls;
+  kr_bytes_addf(&bounds, "at most %llu calls", calls);
+  // A reply's length is the server's to limit; a prompt's is ours.
+  unsigned long long tokens = calls * PROMPT_DEFAULT_TOKENS;
+  if (o->max_tokens_given) {
+    kr_bytes_adds(&bounds, ", ");
+    budget_add_tokens(o->max_tokens, &bounds);
+    kr_bytes_adds(&bounds, " tokens");
+  } else if (model_reads_prompts(r->model)) {
+    kr_bytes_adds(&bounds, ", ");
+    budget_add_tokens(tokens, &bounds);
+    kr_bytes_adds(&bounds, " tokens of prompts");
+  }
+  if (o->time_budget_given) {
+    kr_bytes_adds(&bounds, ", ");
+    budget_add_time(o->time_budget_ms, &bounds);
+  }
   talk_say("model: %s", model_where(r->model));
   if (r->can_time)
     talk_say("evaluator: %s, %s", r->worker.backend, r->device.name);
@@ -223,14 +242,16 @@ static int run_plan(const struct run *r, size_t kernels)
   char beam[80] = "";
   if (o->beam_keep && o->beam_every < o->turns)
     snprintf(beam, sizeof beam, " (every %u the best %u go on)", o->beam_every, o->beam_keep);
-  talk_say("plan: %zu kernel%s, %u x %u turns%s, at most %llu calls", kernels,
-           kernels == 1 ? "" : "s", o->trajectories, o->turns, beam, calls);
+  talk_say("plan: %zu kernel%s, %u x %u turns%s, %s", kernels, kernels == 1 ? "" : "s",
+           o->trajectories, o->turns, beam, bounds.data);
+  kr_bytes_release(&bounds);
   // The built-in model costs nobody anything.
   if (!model_reads_prompts(r->model) || calls <= CALLS_WITHOUT_ASKING || o->yes ||
-      o->max_calls_given)
+      o->max_calls_given || o->max_tokens_given)
     return 0;
   if (!isatty(STDIN_FILENO) || !isatty(STDERR_FILENO)) {
-    kr_error("%llu calls are planned; say --yes, or bound them by --max-calls=N", calls);
+    kr_error("%llu calls are planned; say --yes, or bound them by --max-calls=N or "
+             "--max-tokens=N", calls);
     return EXIT_USAGE;
   }
   fprintf(stderr, "Go on? [y/N] ");
@@ -285,6 +306,8 @@ static void watch_event(void *arg, const struct refine_event *e)
                   t->verdict.speedup, t->trajectory, t->turn);
   else
     kr_bytes_adds(&best, t ? "correct, not timed" : "none yet");
+  kr_bytes_adds(&best, "; ");
+  budget_tell(&w->run->budget, &best);
   talk_progress("%s: attempt %u/%u, turn %u/%u, %s; best %s", e->kernel, e->trajectory,
                 e->trajectories, e->turn, e->turns, e->kind == REFINE_ASKING ? "asking" : "judging",
                 best.data);
@@ -325,8 +348,9 @@ static void run_kernel(struct run *r, struct outcome *out)
     outcome_fail(out, OUTCOME_FAILED, r->refused.text);
     return;
   }
-  if (o->max_calls_given && r->calls >= o->max_calls) {
-    out->why = kr_xstrdup("--max-calls is used up");
+  enum budget_limit limit = budget_reached(&r->budget);
+  if (limit != BUDGET_LEFT) {
+    out->why = kr_xasprintf("%s is used up", budget_option(limit));
     return; // not tried: no later run may take it for tried
   }
   talk_progress("%s: running the original", t->kernel->qualified);
@@ -352,7 +376,7 @@ static void run_kernel(struct run *r, struct outcome *out)
                   .turns = o->turns,
                   .beam_keep = o->beam_keep,
                   .beam_every = o->beam_every,
-                  .max_calls = o->max_calls_given ? o->max_calls - r->calls : REFINE_NO_LIMIT,
+                  .budget = &r->budget,
                   .stop = r->stop}};
   if (keep_search(&r->keep, &refine, r->worker.backend, &err)) {
     outcome_fail(out, OUTCOME_FAILED, run_stopped(r) ? "interrupted" : err.text);
@@ -361,7 +385,6 @@ static void run_kernel(struct run *r, struct outcome *out)
   }
   int rc = refine_run(&refine, &out->refined, &err);
   out->have_refined = true;
-  r->calls += out->refined.calls;
   r->waiting += out->refined.waiting;
   keep_searched(&r->keep, &refine, &out->refined);
   bool gave_up = rc && out->refined.end != REFINE_INTERRUPTED;
@@ -371,12 +394,16 @@ static void run_kernel(struct run *r, struct outcome *out)
     outcome_fail(out, OUTCOME_FAILED, "interrupted");
   else if (out->refined.end == REFINE_WAITING)
     outcome_fail(out, OUTCOME_WAITING, out->refined.why);
+  else if (refine_end_is_budget(out->refined.end) && !out->refined.n)
+    out->why = kr_xasprintf("%s", out->refined.why); // not tried, as above
   else if (gave_up && !out->refined.n_finalists)
     outcome_fail(out, OUTCOME_FAILED, err.text);
   else if (decide(&(struct decide){j, r->can_time, run_writes(r), watch_confirm, &watch}, out, &err))
     outcome_fail(out, OUTCOME_FAILED, err.text);
   if (gave_up && out->state != OUTCOME_FAILED)
     kr_warn("%s: stopped early: %s", t->kernel->qualified, out->refined.why);
+  else if (refine_end_is_budget(out->refined.end) && out->refined.n)
+    talk_say("%s; the best until then counts", out->refined.why);
   judge_close(j);
 }
 
@@ -486,6 +513,11 @@ static void run_files(struct run *r)
   }
 }
 
+static bool run_has_budget(const struct options *o)
+{
+  return o->max_calls_given || o->max_tokens_given || o->time_budget_given;
+}
+
 static int run_summary(const struct run *r)
 {
   size_t counts[OUTCOME_FAILED + 1] = {0}, modelled = 0;
@@ -508,7 +540,12 @@ static int run_summary(const struct run *r)
       kr_bytes_addf(&b, " (%zu modelled, not measured)", modelled);
   }
   if (b.len)
-    talk_say("%s; %u call%s", b.data, r->calls, r->calls == 1 ? "" : "s");
+    talk_say("%s; %u call%s", b.data, r->budget.calls, r->budget.calls == 1 ? "" : "s");
+  if (b.len && r->model && (model_reads_prompts(r->model) || run_has_budget(r->options))) {
+    kr_bytes_reset(&b);
+    budget_tell(&r->budget, &b);
+    talk_say("spent: %s", b.data);
+  }
   kr_bytes_release(&b);
   if (r->waiting)
     talk_say("%u prompt%s in %s: put the replies there as the same names with .reply.md, and run "
@@ -530,8 +567,27 @@ static void run_json(const struct run *r)
     if (r->outcomes[i].task->kernel)
       outcome_json(&r->outcomes[i], &js);
   results_close(&js, ']');
-  results_integer(&js, "calls", r->calls);
+  results_integer(&js, "calls", r->budget.calls);
+  results_open(&js, "spent", '{');
+  results_integer(&js, "calls", r->budget.calls);
+  results_integer(&js, "tokens_in", (int64_t)r->budget.tokens_in);
+  results_integer(&js, "tokens_out", (int64_t)r->budget.tokens_out);
+  results_bool(&js, "estimated", r->budget.estimated);
+  results_number(&js, "seconds", budget_ms(&r->budget) / 1000);
+  results_close(&js, '}');
   results_end(&js);
+}
+
+static void run_begin_budget(struct run *r)
+{
+  const struct options *o = r->options;
+  budget_begin(&r->budget);
+  if (o->max_calls_given)
+    r->budget.max_calls = o->max_calls;
+  if (o->max_tokens_given)
+    r->budget.max_tokens = o->max_tokens;
+  if (o->time_budget_given)
+    r->budget.max_ms = o->time_budget_ms;
 }
 
 // No marker anywhere: a newcomer's first run.
@@ -559,6 +615,7 @@ int run_refine(struct project *p, const struct options *o, const volatile sig_at
   struct run r = {.project = p, .options = o, .stop = stop, .seed = o->seed};
   if (!o->seed_given && getrandom(&r.seed, sizeof r.seed, 0) != sizeof r.seed)
     r.seed = (uint64_t)getpid() * 0x9e3779b97f4a7c15u;
+  run_begin_budget(&r);
   kr_debug("verify", "seed %llu", (unsigned long long)r.seed);
   tasks_collect(&r.tasks, p, o, false);
   r.outcomes = kr_xcalloc(r.tasks.n, sizeof *r.outcomes);
@@ -598,6 +655,7 @@ int run_refine(struct project *p, const struct options *o, const volatile sig_at
     if (status)
       goto out;
   }
+  run_begin_budget(&r);
   run_files(&r);
   status = run_summary(&r);
   if (o->format == FORMAT_JSON)

@@ -86,7 +86,7 @@ static int run(struct model *m, struct script *s, const struct kr_contract *c, u
                      .model = m,
                      .judge = judge,
                      .judge_arg = s,
-                     .options = {trajectories, turns, REFINE_NO_LIMIT, NULL}};
+                     .options = {.trajectories = trajectories, .turns = turns}};
   return refine_run(&r, result, err);
 }
 

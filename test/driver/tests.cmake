@@ -1,3 +1,4 @@
+kr_unit(driver budget kevin-driver)
 kr_unit(driver sse kevin-driver)
 kr_unit(driver redact kevin-driver)
 kr_unit(driver variant kevin-driver)

@@ -226,6 +226,14 @@ int main(int argc, char **argv)
   double case_us[1] = {number(argc, argv, "case-us", 0)};
   ref.case_us = case_us[0] > 0 ? case_us : NULL;
   facts.peak_bytes_per_s = 1e9 * number(argc, argv, "gbytes-per-s", 0);
+  // --max-run-tokens, since --max-tokens is of one reply.
+  struct budget budget;
+  budget_begin(&budget);
+  budget.max_calls = number(argc, argv, "max-calls", BUDGET_NO_CALLS);
+  if (option(argc, argv, "max-run-tokens"))
+    budget.max_tokens = number(argc, argv, "max-run-tokens", 0);
+  if (option(argc, argv, "time-budget-ms"))
+    budget.max_ms = number(argc, argv, "time-budget-ms", 0);
   struct refine r = {
       .task = {.contract = &contract,
                .facts = &facts,
@@ -237,7 +245,7 @@ int main(int argc, char **argv)
       .event = on_event,
       .options = {.trajectories = number(argc, argv, "trajectories", 1),
                   .turns = number(argc, argv, "turns", 4),
-                  .max_calls = number(argc, argv, "max-calls", REFINE_NO_LIMIT),
+                  .budget = &budget,
                   .beam_every = number(argc, argv, "beam-every", 0),
                   .beam_keep = number(argc, argv, "beam-keep", 0),
                   .stop = &stop},
@@ -258,6 +266,10 @@ int main(int argc, char **argv)
   }
   rc = refine_run(&r, &result, &err) ? 3 : 0;
   report(&result);
+  if (option(argc, argv, "max-run-tokens"))
+    printf("spent: %u calls, %llu + %llu tokens%s\n", budget.calls,
+           (unsigned long long)budget.tokens_in, (unsigned long long)budget.tokens_out,
+           budget.estimated ? ", estimated" : "");
   store_search_close(r.search);
   if (option(argc, argv, "export")) {
     struct kr_bytes lines;

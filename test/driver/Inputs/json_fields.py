@@ -9,7 +9,7 @@ KERNEL = {
     "check": ({"file", "line", "kernel", "state"}, {"why"}),
     "run": ({"file", "line", "kernel", "signature", "outcome"},
             {"why", "backend", "device", "arch", "confirmed", "modelled", "validated", "gpu", "speedup", "lo", "hi", "cases", "winner", "calls",
-             "tokens_in", "tokens_out", "turns"}),
+             "tokens_in", "tokens_out", "turns", "ended", "ended_why"}),
 }
 TURN = ({"trajectory", "turn", "stage", "status", "log", "told", "note", "code", "summary", "score", "model_ms", "judge_ms"},
         {"launch", "parent", "modelled", "validated", "gpu", "speedup", "lo", "hi", "cases"})
@@ -27,7 +27,9 @@ with open(path, "rb") as f:
 if doc["schema"] != 1 or doc["tool"] != "kevin-rewrite 0.1.0" or doc["mode"] != mode:
     sys.exit("head: %s" % {k: doc.get(k) for k in ("schema", "tool", "mode")})
 kind = mode if mode in KERNEL else "run"
-fields("document", doc, ({"schema", "tool", "mode", "kernels"} | ({"calls"} if kind == "run" else set()), set()))
+fields("document", doc, ({"schema", "tool", "mode", "kernels"} | ({"calls", "spent"} if kind == "run" else set()), set()))
+if kind == "run":
+    fields("spent", doc["spent"], ({"calls", "tokens_in", "tokens_out", "estimated", "seconds"}, set()))
 for k in doc["kernels"]:
     fields(k["kernel"], k, KERNEL[kind])
     for t in k.get("turns", []):
