@@ -175,15 +175,18 @@ struct confirm {
   bool (*done)[JUDGE_WORKERS];
   pthread_mutex_t lock;
   pthread_cond_t news;
-  unsigned next;    // the process that nobody has taken
-  unsigned running; // threads
-  size_t told, said; // shares that ended; what was told of them
-  size_t last;       // the finalist of the last one
+  unsigned measuring; // processes that have not ended their shares
+  size_t told, last;  // shares that ended; the finalist of the last one
   bool failed;
   struct kr_err err;
 };
 
-// Whether a share of finalist `f` is still worth its while.
+struct confirm_process {
+  struct confirm *c;
+  unsigned index;
+};
+
+// Whether a share of finalist `f` is still worth its while: not when one found it wrong.
 static bool confirm_wanted(struct confirm *c, size_t f)
 {
   bool wanted = true;
@@ -195,14 +198,18 @@ static bool confirm_wanted(struct confirm *c, size_t f)
   return wanted;
 }
 
-static void confirm_process(struct confirm *c, unsigned index)
+static void *confirm_process(void *arg)
 {
+  struct confirm *c = ((struct confirm_process *)arg)->c;
+  unsigned index = ((struct confirm_process *)arg)->index;
   const struct judge_setup *setup = &c->j->setup;
   // What was found out of the original holds under the seed that it was found out by.
   struct kr_worker *w =
       kr_worker_new(&setup->worker, setup->contract, judge_seed(setup->seed, 0, 0));
   kr_worker_know(w, &c->j->reference);
-  for (size_t f = 0; f < c->n && confirm_wanted(c, f); f++) {
+  for (size_t f = 0; f < c->n; f++) {
+    if (!confirm_wanted(c, f))
+      continue;
     struct kr_confirm_options options = {.seed = judge_seed(setup->seed, 1000 + index, 2 + f),
                                          .share = index,
                                          .shares = JUDGE_WORKERS};
@@ -222,25 +229,18 @@ static void confirm_process(struct confirm *c, unsigned index)
       c->failed = true;
       c->err = err;
     }
-    pthread_cond_signal(&c->news);
+    pthread_cond_broadcast(&c->news);
     pthread_mutex_unlock(&c->lock);
   }
-  kr_worker_free(w);
-}
-
-static void *confirm_thread(void *arg)
-{
-  struct confirm *c = arg;
+  // A process that ends gives memory back, which the driver then clears: not while
+  // another one times.
   pthread_mutex_lock(&c->lock);
-  while (c->next < JUDGE_WORKERS) {
-    unsigned index = c->next++;
-    pthread_mutex_unlock(&c->lock);
-    confirm_process(c, index);
-    pthread_mutex_lock(&c->lock);
-  }
-  c->running--;
-  pthread_cond_signal(&c->news);
+  c->measuring--;
+  pthread_cond_broadcast(&c->news);
+  while (c->measuring)
+    pthread_cond_wait(&c->news, &c->lock);
   pthread_mutex_unlock(&c->lock);
+  kr_worker_free(w);
   return NULL;
 }
 
@@ -261,27 +261,32 @@ static unsigned confirm_at_once(const struct judge *j)
   return most < 1 ? 1 : most > JUDGE_WORKERS ? JUDGE_WORKERS : (unsigned)most;
 }
 
-// Runs them, and tells meanwhile.
-static void confirm_run(struct confirm *c, unsigned at_once,
-                        void (*tell)(void *arg, size_t finalist, unsigned shares), void *arg)
+// Runs `n` of them from `first` on, and tells meanwhile.
+static void confirm_round(struct confirm *c, unsigned first, unsigned n,
+                          void (*tell)(void *arg, size_t finalist, unsigned shares), void *arg)
 {
   pthread_t threads[JUDGE_WORKERS];
+  struct confirm_process processes[JUDGE_WORKERS];
   unsigned started = 0;
-  c->running = at_once;
-  while (started < at_once && !pthread_create(&threads[started], NULL, confirm_thread, c))
-    started++;
+  c->measuring = n;
+  for (; started < n; started++) {
+    processes[started] = (struct confirm_process){c, first + started};
+    if (pthread_create(&threads[started], NULL, confirm_process, &processes[started]))
+      break;
+  }
   pthread_mutex_lock(&c->lock);
-  c->running -= at_once - started;
-  if (!started) {
+  c->measuring -= n - started;
+  if (started < n) {
     c->failed = true;
     kr_err_set(&c->err, "cannot start a thread");
+    pthread_cond_broadcast(&c->news);
   }
-  while (c->running) {
+  for (size_t said = c->told; c->measuring;) {
     pthread_cond_wait(&c->news, &c->lock);
     size_t told = c->told, last = c->last;
-    if (!tell || told == c->said)
+    if (!tell || told == said)
       continue;
-    c->said = told;
+    said = told;
     pthread_mutex_unlock(&c->lock);
     tell(arg, last, (unsigned)told);
     pthread_mutex_lock(&c->lock);
@@ -291,7 +296,7 @@ static void confirm_run(struct confirm *c, unsigned at_once,
     pthread_join(threads[i], NULL);
 }
 
-// What the shares of finalist `f` come to.
+// What the shares of finalist `f` come to: one that found it wrong, or all of them.
 static void confirm_decide(struct confirm *c, size_t f, struct kr_verdict *v)
 {
   for (unsigned i = 0; i < JUDGE_WORKERS; i++) {
@@ -324,7 +329,8 @@ int judge_confirm(struct judge *j, const struct kr_candidate *const *cands, size
   c.done = kr_xcalloc(n, sizeof *c.done);
   pthread_mutex_init(&c.lock, NULL);
   pthread_cond_init(&c.news, NULL);
-  confirm_run(&c, at_once, tell, arg);
+  for (unsigned i = 0; i < JUDGE_WORKERS && !c.failed; i += at_once)
+    confirm_round(&c, i, at_once < JUDGE_WORKERS - i ? at_once : JUDGE_WORKERS - i, tell, arg);
   kr_debug("time", "the confirmation of %zu: %.0f ms, %u processes at once", n,
            kr_now_ms() - start, at_once);
   if (c.failed)
