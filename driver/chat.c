@@ -15,11 +15,14 @@
 #include "../evaluator/base/clock.h"
 #include "../evaluator/base/log.h"
 #include "../evaluator/base/mem.h"
+#include "babble.h"
 #include "http.h"
 #include "redact.h"
 #include "../evaluator/base/utf8.h"
 
-enum { CHAT_MAX_REPLY = 16 << 20, CHAT_MAX_KEY = 16 << 10, CHAT_SHOWN = 300 };
+// Twice the code that a reply may hold; servers that send a token an event need more
+// than HTTP_MAX_BYTES for no more than that.
+enum { CHAT_MAX_REPLY = 2 << 20, CHAT_MAX_DOCUMENT = 32 << 20, CHAT_MAX_KEY = 16 << 10, CHAT_SHOWN = 300 };
 
 // --- the key and the address ---
 
@@ -251,10 +254,43 @@ void chat_usage(struct chat_stream *s, double in, double out)
 
 int chat_add(struct chat_stream *s, const char *text, struct kr_err *err)
 {
-  if (!kr_bytes_adds(&s->text, text))
+  size_t len = strlen(text);
+  if (s->text.len + len > CHAT_MAX_REPLY) {
+    s->cut = true;
+    return kr_err_set(err, "%s: the reply is longer than %d MiB", s->m->host, CHAT_MAX_REPLY >> 20);
+  }
+  kr_bytes_add(&s->text, text, len);
+  // A document is there as a whole: nothing is saved by not reading it.
+  if (s->is_json || !babble_is_due(&s->looked, s->text.len) ||
+      !babble_at_end(s->text.data, s->text.len))
     return 0;
-  s->failure = MODEL_NONSENSE;
-  return kr_err_set(err, "%s: the reply is longer than %d MiB", s->m->host, CHAT_MAX_REPLY >> 20);
+  s->cut = true;
+  return kr_err_set(err, "%s: the reply repeats itself", s->m->host);
+}
+
+int chat_think(struct chat_stream *s, const char *text, struct kr_err *err)
+{
+  if (s->is_json)
+    return 0;
+  size_t len = strlen(text);
+  char *at = s->thought.data;
+  if (s->thought.len > 2 * BABBLE_WINDOW) { // moved seldom
+    size_t drop = s->thought.len - BABBLE_WINDOW;
+    while (((unsigned char)at[drop] & 0xc0) == 0x80)
+      drop++;
+    s->thought.len -= drop;
+    memmove(at, at + drop, s->thought.len + 1);
+    s->looked_thought -= s->looked_thought < drop ? s->looked_thought : drop;
+  }
+  if (kr_bytes_add(&s->thought, text, len)) {
+    kr_bytes_reset(&s->thought);
+    s->looked_thought = 0;
+  }
+  if (!babble_is_due(&s->looked_thought, s->thought.len) ||
+      !babble_at_end(s->thought.data, s->thought.len))
+    return 0;
+  s->cut = true;
+  return kr_err_set(err, "%s: the reasoning repeats itself", s->m->host);
 }
 
 static int chat_parse(struct chat_stream *s, const char *data, size_t len, cJSON **json,
@@ -355,8 +391,12 @@ static int chat_finish(struct chat_stream *s, struct kr_err *err)
       return -1;
     int rc = s->m->dialect->document(s, json, err);
     cJSON_Delete(json);
-    if (rc)
+    if (rc && !s->cut)
       return -1;
+  } else if (s->cut) {
+    // Who never came to a reply is shown what he said instead.
+    if (!s->text.len && s->thought.len)
+      kr_bytes_addf(&s->text, "<think>\n%s", s->thought.data);
   } else if (!s->done && s->finish == CHAT_OPEN) {
     const char *line = s->sse.line.data;
     bool is_field = !strncmp(line, "data", 4) || !strncmp(line, "event", 5) || line[0] == ':' ||
@@ -373,7 +413,7 @@ static int chat_finish(struct chat_stream *s, struct kr_err *err)
     s->failure = MODEL_NONSENSE;
     return kr_err_set(err, "%s cut the reply off by its content filter", host);
   }
-  reply->truncated = s->finish == CHAT_LENGTH;
+  reply->truncated = s->finish == CHAT_LENGTH || s->cut;
   redact_bytes(&s->text);
   size_t good = kr_utf8_check(s->text.data, s->text.len);
   if (good < s->text.len) {
@@ -449,8 +489,9 @@ static int chat_try(struct chat *m, const char *body, struct model_reply *reply,
     headers[n_headers++] = (struct http_header){m->dialect->key_header, m->key, true};
   struct chat_stream s = {.m = m, .reply = reply, .last_event_ms = (int64_t)kr_now_ms()};
   sse_init(&s.sse, SSE_MAX_LINE, chat_event, &s);
-  kr_bytes_init(&s.text, CHAT_MAX_REPLY);
-  kr_bytes_init(&s.document, 2 * CHAT_MAX_REPLY);
+  kr_bytes_init(&s.text, 2 * CHAT_MAX_REPLY); // chat_add() has the limit
+  kr_bytes_init(&s.document, CHAT_MAX_DOCUMENT);
+  kr_bytes_init(&s.thought, 4 * BABBLE_WINDOW);
   struct http_request req = {
       .url = m->url,
       .headers = headers,
@@ -473,6 +514,10 @@ static int chat_try(struct chat *m, const char *body, struct model_reply *reply,
                                                          : chat_refused(&s, &response, err);
   } else if (s.done && (response.failure == HTTP_BROKEN || response.failure == HTTP_IDLE)) {
     // The reply is whole; what the connection does after it is no matter.
+    rc = chat_finish(&s, err);
+  } else if (s.cut || (s.text.len && response.failure == HTTP_TOO_BIG)) {
+    kr_debug("model", "%s; it is cut", err->text);
+    s.cut = true;
     rc = chat_finish(&s, err);
   } else {
     switch (response.failure) {
@@ -507,6 +552,7 @@ static int chat_try(struct chat *m, const char *body, struct model_reply *reply,
   sse_release(&s.sse);
   kr_bytes_release(&s.text);
   kr_bytes_release(&s.document);
+  kr_bytes_release(&s.thought);
   return rc;
 }
 

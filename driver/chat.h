@@ -56,6 +56,9 @@ struct chat_stream {
   struct chat *m;
   struct sse sse;
   struct kr_bytes text, document; // the reply; an answer that is one JSON document
+  struct kr_bytes thought;        // the end of the reasoning that came beside the reply
+  size_t looked, looked_thought;  // babble_is_due()
+  bool cut; // by us: it repeats itself, or is too long; what came is the reply
   bool is_json, started, done;
   enum chat_finish finish;
   size_t events;
@@ -74,8 +77,10 @@ int chat_complete(void *self, const struct model_request *req, struct model_repl
                   struct kr_err *err);
 void chat_close(void *self);
 
-// For dialects. Each returns -1, but chat_add(), which returns 0 where the text fits.
+// For dialects. Each returns -1, but chat_add() and chat_think(), which return 0 to go on.
 int chat_add(struct chat_stream *s, const char *text, struct kr_err *err);
+// Reasoning beside the reply. It is no part of it, and only watched.
+int chat_think(struct chat_stream *s, const char *text, struct kr_err *err);
 // An error that came inside an answer of status 200.
 int chat_inner_error(struct chat_stream *s, const struct cJSON *json, struct kr_err *err);
 int chat_nonsense(struct chat_stream *s, struct kr_err *err, const char *what, const char *shown,

@@ -97,6 +97,9 @@ static int anthropic_event(struct chat_stream *s, const cJSON *json, struct kr_e
     const cJSON *text = get(delta, "text");
     if (is(get(delta, "type"), "text_delta") && cJSON_IsString(text))
       return chat_add(s, text->valuestring, err);
+    const cJSON *thought = get(delta, "thinking");
+    if (is(get(delta, "type"), "thinking_delta") && cJSON_IsString(thought))
+      return chat_think(s, thought->valuestring, err);
   } else if (is(type, "message_delta")) {
     anthropic_usage(s, get(json, "usage"));
     anthropic_stop(s, get(delta, "stop_reason"));

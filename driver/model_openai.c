@@ -51,7 +51,8 @@ static char *openai_body(const struct chat *m, const struct model_request *req)
 }
 
 // One chunk of a stream, or the whole document. `part` is "delta" or "message".
-// reasoning_content and whatever else is beside `content` is left where it is.
+// What is beside `content` is no part of the reply: reasoning (two names for it are
+// in use) is only watched. A refusal has a field of its own, and is one.
 static int openai_take(struct chat_stream *s, const cJSON *json, const char *part,
                        struct kr_err *err)
 {
@@ -65,10 +66,22 @@ static int openai_take(struct chat_stream *s, const cJSON *json, const char *par
     chat_usage(s, in->valuedouble, out->valuedouble);
   const cJSON *choices = cJSON_GetObjectItemCaseSensitive(json, "choices");
   const cJSON *choice = cJSON_IsArray(choices) ? choices->child : NULL;
-  const cJSON *content =
-      cJSON_GetObjectItemCaseSensitive(cJSON_GetObjectItemCaseSensitive(choice, part), "content");
-  if (cJSON_IsString(content) && chat_add(s, content->valuestring, err))
-    return -1;
+  const cJSON *message = cJSON_GetObjectItemCaseSensitive(choice, part);
+  static const char *const beside[] = {"reasoning_content", "reasoning"};
+  for (size_t i = 0; i < 2; i++) {
+    const cJSON *thought = cJSON_GetObjectItemCaseSensitive(message, beside[i]);
+    if (!cJSON_IsString(thought))
+      continue;
+    if (chat_think(s, thought->valuestring, err))
+      return -1;
+    break; // some servers send both
+  }
+  static const char *const parts[] = {"content", "refusal"};
+  for (size_t i = 0; i < 2; i++) {
+    const cJSON *text = cJSON_GetObjectItemCaseSensitive(message, parts[i]);
+    if (cJSON_IsString(text) && chat_add(s, text->valuestring, err))
+      return -1;
+  }
   const cJSON *finish = cJSON_GetObjectItemCaseSensitive(choice, "finish_reason");
   if (cJSON_IsString(finish))
     s->finish = !strcmp(finish->valuestring, "length")           ? CHAT_LENGTH

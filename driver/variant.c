@@ -9,6 +9,7 @@
 #include "../evaluator/base/expr.h"
 #include "../evaluator/base/lex.h"
 #include "../evaluator/base/mem.h"
+#include "babble.h"
 #include "redact.h"
 #include "../evaluator/base/utf8.h"
 
@@ -395,10 +396,47 @@ static struct text_span without_reasoning(struct text_span text)
   return text;
 }
 
+// "I'm sorry, but I can't help with that." Looked for at the beginning alone, and only
+// where there is no code, so that nothing is lost when it is not meant so.
+static bool is_refusal(struct text_span said)
+{
+  static const char *const cannot[] = {"i cannot ", "i can't ", "i can not ", "i am unable to ",
+                                       "i'm unable to ", "i am not able to ", "i'm not able to ",
+                                       "i won't ", "i will not ", "i must decline",
+                                       "i have to decline", "i decline to "};
+  static const char *const verbs[] = {"", "help", "assist", "comply", "provide", "fulfil",
+                                      "continue", "create", "write", "generate", "answer",
+                                      "support", "engage", "share", "produce", "do that",
+                                      "do this", "optimi", "rewrite"};
+  char text[400];
+  size_t n = 0;
+  for (size_t i = 0; i < said.len && n + 1 < sizeof text; i++) {
+    unsigned char c = (unsigned char)said.at[i];
+    if (c == 0xe2 && i + 2 < said.len && !memcmp(said.at + i, "\xe2\x80\x99", 3)) {
+      c = '\''; // the curly one
+      i += 2;
+    }
+    text[n++] = (char)(c == '\n' ? ' ' : c >= 'A' && c <= 'Z' ? c - 'A' + 'a' : c);
+  }
+  text[n] = 0;
+  for (size_t i = 0; i < sizeof cannot / sizeof *cannot; i++) {
+    const char *at = strstr(text, cannot[i]);
+    size_t len = strlen(cannot[i]);
+    // What has no blank behind it says all by itself.
+    for (size_t k = cannot[i][len - 1] != ' ' ? 0 : 1; at && k < sizeof verbs / sizeof *verbs; k++)
+      if (!strncmp(at + len, verbs[k], strlen(verbs[k])))
+        return true;
+  }
+  return false;
+}
+
 int variant_parse(const char *reply, size_t len, bool truncated,
                   const struct kr_geometry *original, struct variant *out)
 {
-  static const char cut[] = "the reply was cut off at the limit of its length";
+  // Whether it was our limit or the server's that ended it is the same to its author.
+  const char *cut = truncated && babble_at_end(reply, len)
+                        ? "the reply repeated itself and was cut"
+                        : "the reply was cut off at the limit of its length";
   memset(out, 0, sizeof *out);
   out->summary = kr_xstrdup("");
   struct kr_bytes text, code, prose;
@@ -432,16 +470,17 @@ int variant_parse(const char *reply, size_t len, bool truncated,
   blocks_find(said, &b);
   if (!b.found) {
     if (b.unclosed)
-      variant_refuse(out, "%s", truncated ? "the reply was cut off at the limit of its length, "
-                                            "inside its code block"
-                                          : "its code block is not closed");
+      variant_refuse(out, "%s%s", truncated ? cut : "its code block is not closed",
+                     truncated ? ", inside its code block" : "");
     else if (truncated)
       variant_refuse(out, "%s, before a code block", cut);
     else if (b.other.len) {
       char *tag = redact_line(b.other.at, b.other.len, 30);
       variant_refuse(out, "its only code block is tagged `%s`, not `cuda`", tag);
       free(tag);
-    } else
+    } else if (is_refusal(said))
+      variant_refuse(out, "the reply declines the task, and holds no code");
+    else
       variant_refuse(out, "there is no fenced code block in the reply");
     goto out;
   }

@@ -1,3 +1,4 @@
+kr_unit(driver babble kevin-driver)
 kr_unit(driver budget kevin-driver)
 kr_unit(driver sse kevin-driver)
 kr_unit(driver redact kevin-driver)

@@ -52,6 +52,31 @@ static void test_blocks(void)
   CHECK_CODE("Use ```x``` here.\n```cuda\nint i;\n```", "int i;");
 }
 
+static void test_refusals(void)
+{
+  static const char declines[] = "the reply declines the task, and holds no code";
+  CHECK_WHY("I'm sorry, but I can't help with that.", declines);
+  CHECK_WHY("I\xe2\x80\x99m unable\nto  ...", "there is no fenced code block in the reply");
+  CHECK_WHY("Unfortunately, I am\nunable to provide code for this.", declines);
+  CHECK_WHY("<think>Can I?</think>I must decline.", declines);
+  CHECK_WHY("I cannot see how.", "there is no fenced code block in the reply");
+  CHECK_CODE("I cannot help it:\n```\nint i;\n```", "int i;");
+}
+
+static void test_babble(void)
+{
+  struct kr_bytes b;
+  kr_bytes_init(&b, 1 << 20);
+  kr_bytes_adds(&b, "```cuda\n");
+  for (int i = 0; i < 1000; i++)
+    kr_bytes_adds(&b, "x++;\n");
+  CHECK_INT(parse_bytes(b.data, b.len, true), 1);
+  CHECK_STR(v.why, "the reply repeated itself and was cut, inside its code block");
+  CHECK_INT(parse_bytes(b.data, b.len, false), 1);
+  CHECK_STR(v.why, "its code block is not closed");
+  kr_bytes_release(&b);
+}
+
 static void test_reasoning(void)
 {
   CHECK_CODE("<think>\n```cuda\nno;\n```\n</think>\n```cuda\nint i;\n```", "int i;");
@@ -219,6 +244,8 @@ int main(void)
 {
   test_blocks();
   test_reasoning();
+  test_refusals();
+  test_babble();
   test_refused();
   test_launch();
   test_launch_refused();

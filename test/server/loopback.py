@@ -14,7 +14,8 @@ end get the last one when that says "repeat": true, else 500. An item is
   {"fault": "KIND", ...}       see FAULTS below
 
 and may have "finish" (finish_reason, "stop"), "reasoning" (sent as
-reasoning_content first), "usage" (false: none), "plain" (true: one JSON
+reasoning_content first, or as what "reasoning_as" says), "refusal" (sent as that,
+instead of the text), "usage" (false: none), "plain" (true: one JSON
 document instead of a stream), "newline" ("\\r\\n" for the stream's lines).
 
 DIR receives request-N.json (the body as it came), request-N.txt (the content
@@ -161,7 +162,11 @@ class Handler(BaseHTTPRequestHandler):
         self.start_stream()
         events = [chunk({"role": "assistant", "content": ""})]
         if "reasoning" in item:
-            events.append(chunk({"reasoning_content": item["reasoning"], "content": None}))
+            events.append(chunk({item.get("reasoning_as", "reasoning_content"): item["reasoning"],
+                                 "content": None}))
+        if "refusal" in item:
+            events.append(chunk({"refusal": item["refusal"], "content": None}))
+            text = ""
         events += [chunk({"content": text[i:i + 23]}) for i in range(0, len(text), 23)]
         events.append(chunk({}, item.get("finish", "stop")))
         if item.get("usage", True):
@@ -356,6 +361,19 @@ class Handler(BaseHTTPRequestHandler):
         block = (b": " + b"x" * 1021 + b"\n") * 1024
         for _ in range(70):
             self.raw(block)
+
+    def fault_babble(self, item):
+        """The text once, then a block for ever, as content or as what "as" says."""
+        self.start_stream()
+        if self.path.endswith("/messages"):
+            kind, key = {"thinking": ("thinking_delta", "thinking")}.get(item.get("as"), ("text_delta", "text"))
+            say = lambda text: self.event(json.dumps({
+                "type": "content_block_delta", "index": 0, "delta": {"type": kind, key: text}}))
+        else:
+            say = lambda text: self.event(chunk({item.get("as", "content"): text}))
+        say(item.get("text", ""))
+        for i in range(100000000):
+            say(item["block"] % i if "%d" in item["block"] else item["block"])
 
     def fault_long_headers(self, item):
         self.close_connection = True
