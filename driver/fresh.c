@@ -62,6 +62,32 @@ int fresh_definition(const struct input *in, const struct kr_marker *m, struct k
   return 0;
 }
 
+bool fresh_span(const struct kr_source *now, size_t number, size_t *begin, size_t *end)
+{
+  struct kr_markers ms = {0};
+  struct kr_diags ignored = {0};
+  const struct kr_marker *m = NULL;
+  kr_markers_scan(now, &ms, &ignored);
+  for (size_t i = 0; i < ms.n && !m; i++)
+    if (ms.items[i].verb == KR_MARKER_OPTIMIZE && number-- == 0)
+      m = &ms.items[i];
+  *end = m && m->target != SIZE_MAX ? kr_definition_end(now, m->target) : 0;
+  if (*end) {
+    *begin = m->target;
+    for (size_t i = 0; i < ms.n; i++) {
+      const struct kr_marker *p = &ms.items[i];
+      if (p->verb != KR_MARKER_OPTIMIZE && p->verb != KR_MARKER_OFF && p->target == m->target &&
+          p->at.offset < *begin)
+        *begin = p->at.offset;
+    }
+    while (*begin > 0 && now->data[*begin - 1] != '\n')
+      --*begin;
+  }
+  kr_markers_release(&ms);
+  kr_diags_release(&ignored);
+  return *end > 0;
+}
+
 char *fresh_name(const struct kr_source *src, size_t offset)
 {
   struct kr_lexer lx;

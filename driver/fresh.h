@@ -35,6 +35,10 @@ struct kr_hash fresh_slice(const struct kr_pkernel *k);
 // kr_body_hash() of the definition below a marker; -1 when nothing is there.
 int fresh_definition(const struct input *in, const struct kr_marker *m, struct kr_hash *out);
 
+// Where the kernel below the optimize marker number `number` of a file stands, from its
+// provenance on. False when it cannot be told.
+bool fresh_span(const struct kr_source *now, size_t number, size_t *begin, size_t *end);
+
 // The unqualified name of the definition that begins at `offset`, by tokens:
 // the last name directly before a bracket ahead of the body. The caller frees it.
 char *fresh_name(const struct kr_source *src, size_t offset);

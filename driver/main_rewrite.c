@@ -16,6 +16,7 @@
 #include "project.h"
 #include "run.h"
 #include "talk.h"
+#include "verify.h"
 
 static volatile sig_atomic_t interrupted;
 
@@ -86,6 +87,8 @@ static int run_mode(struct project *p, const struct options *o)
   switch (o->mode) {
   case MODE_CHECK:
     return check_run(p, o);
+  case MODE_VERIFY:
+    return verify_run(p, o, &interrupted);
   case MODE_LIST:
     return list_run(p, o);
   case MODE_SUGGEST:

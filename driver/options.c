@@ -18,6 +18,7 @@ enum option_id {
   OPT_QUIET = 'q',
   OPT_HELP = 'h',
   OPT_CHECK = 256,
+  OPT_VERIFY,
   OPT_LIST,
   OPT_SUGGEST,
   OPT_REVERT,
@@ -66,6 +67,7 @@ static const struct option_row {
     {OPT_DRY_RUN, "dry-run", NULL, "refine and print a unified diff; write nothing"},
     {OPT_IN_PLACE, "in-place", NULL, "write what was proved"},
     {OPT_CHECK, "check", NULL, "offline: is every marked kernel's entry present and fresh?"},
+    {OPT_VERIFY, "verify", NULL, "measure again what rewritten kernels claim; write nothing"},
     {OPT_LIST, "list", NULL, "marked kernels with their contracts, launches and refusals"},
     {OPT_SUGGEST, "suggest", NULL, "a marker to paste above each unmarked kernel"},
     {OPT_REVERT, "revert", NULL, "put the originals back"},
@@ -148,9 +150,9 @@ void options_help(struct kr_bytes *out)
     kr_bytes_addf(out, "  %-26s %s\n", left, r->help);
   }
   kr_bytes_adds(out, "\n"
-                     "Exit status: 0 done; 1 --check found work; 2 usage; 3 some kernels or files\n"
-                     "failed or were refused; 4 the environment failed before any kernel; 130\n"
-                     "interrupted, files whole. kevin-rewrite(1) has the whole story.\n");
+                     "Exit status: 0 done; 1 --check found work, or --verify a claim that does not\n"
+                     "hold; 2 usage; 3 some kernels or files failed or were refused; 4 the environment\n"
+                     "failed before any kernel; 130 interrupted, files whole. kevin-rewrite(1) has the whole story.\n");
 }
 
 static int option_unsigned(const char *name, const char *text, unsigned long long max,
@@ -205,7 +207,8 @@ static int option_choice(const char *name, const char *text, const char *const *
 static int option_mode(struct options *o, enum mode mode, struct kr_err *err)
 {
   static const char *const names[] = {[MODE_DIFF] = "--dry-run",   [MODE_IN_PLACE] = "--in-place",
-                                      [MODE_CHECK] = "--check",    [MODE_LIST] = "--list",
+                                      [MODE_CHECK] = "--check",    [MODE_VERIFY] = "--verify",
+                                      [MODE_LIST] = "--list",
                                       [MODE_SUGGEST] = "--suggest", [MODE_REVERT] = "--revert",
                                       [MODE_SHOW_PROMPT] = "--show-prompt",
                                       [MODE_EXPLAIN] = "--explain"};
@@ -256,6 +259,8 @@ static int option_take(struct options *o, int id, const char *name, const char *
     return option_mode(o, MODE_IN_PLACE, err);
   case OPT_CHECK:
     return option_mode(o, MODE_CHECK, err);
+  case OPT_VERIFY:
+    return option_mode(o, MODE_VERIFY, err);
   case OPT_LIST:
     return option_mode(o, MODE_LIST, err);
   case OPT_SUGGEST:

@@ -15,6 +15,7 @@ enum mode {
   MODE_DIFF, // no mode, or -n
   MODE_IN_PLACE,
   MODE_CHECK,
+  MODE_VERIFY,
   MODE_LIST,
   MODE_SUGGEST,
   MODE_REVERT,

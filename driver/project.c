@@ -265,8 +265,9 @@ int input_parse(struct project *p, struct input *in, const struct options *o, st
     return 0;
   if (!p->parser)
     p->parser = kr_parser_new(&p->parser_options);
-  if (input_flags(in, o, err))
+  if (!in->flagged && input_flags(in, o, err))
     return -1;
+  in->flagged = true;
   struct kr_parse_request req = {.src = &in->src,
                                  .flags = (const char *const *)in->flags.items,
                                  .n_flags = in->flags.n,

@@ -20,6 +20,7 @@ struct input {
   // By input_parse():
   bool parsed;
   struct kr_unit unit;
+  bool flagged; // the flags are there
   struct kr_flags flags;
   struct kr_bytes dropped; // flags that were not let through, one a line
   char **archs;            // "sm_90", ..., of the flags; owned

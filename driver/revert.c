@@ -21,34 +21,6 @@ struct revert {
   size_t n_reverted, n_failed;
 };
 
-// Where the kernel below the N-th marker stands now, from its provenance on.
-// False when it cannot be told.
-static bool revert_span(const struct kr_source *now, size_t number, size_t *begin, size_t *end)
-{
-  struct kr_markers ms = {0};
-  struct kr_diags ignored = {0};
-  const struct kr_marker *m = NULL;
-  kr_markers_scan(now, &ms, &ignored);
-  for (size_t i = 0; i < ms.n && !m; i++)
-    if (ms.items[i].verb == KR_MARKER_OPTIMIZE && number-- == 0)
-      m = &ms.items[i];
-  *end = m && m->target != SIZE_MAX ? kr_definition_end(now, m->target) : 0;
-  if (*end) {
-    *begin = m->target;
-    for (size_t i = 0; i < ms.n; i++) {
-      const struct kr_marker *p = &ms.items[i];
-      if (p->verb != KR_MARKER_OPTIMIZE && p->verb != KR_MARKER_OFF && p->target == m->target &&
-          p->at.offset < *begin)
-        *begin = p->at.offset;
-    }
-    while (*begin > 0 && now->data[*begin - 1] != '\n')
-      --*begin;
-  }
-  kr_markers_release(&ms);
-  kr_diags_release(&ignored);
-  return *end > 0;
-}
-
 // Takes back one baseline in `r->now`.
 static int revert_step(struct revert *r, const struct kr_bytes *blob, size_t number,
                        struct kr_err *err)
@@ -58,7 +30,7 @@ static int revert_step(struct revert *r, const struct kr_bytes *blob, size_t num
   struct kr_edits edits = {0};
   size_t begin = 0, end = 0;
   kr_bytes_init(&text, KR_SOURCE_MAX);
-  if (r->options->force && !revert_span(&r->now, number, &begin, &end))
+  if (r->options->force && !fresh_span(&r->now, number, &begin, &end))
     begin = end = 0;
   if (kr_undo_edits_over(blob->data, blob->len, &r->now, begin, end, &edits, err) ||
       kr_edits_finish(&edits, err) || kr_edits_apply(&edits, &r->now, &text, err))

@@ -55,6 +55,22 @@ static char *fit(const char *before, const char *words, const char *after, size_
   return kr_xasprintf("%s%.*s..%s", before, (int)room, words, after);
 }
 
+bool kr_provenance_on(const struct kr_provenance *p, const char *device)
+{
+  static const char vendor[] = "NVIDIA ";
+  size_t v = sizeof vendor - 1, n = strlen(p->device);
+  bool cut = n > 2 && !strcmp(p->device + n - 2, "..");
+  char *words = plain_words(device, ";:");
+  const char *claimed = p->device, *actual = words;
+  if (!strncmp(claimed, vendor, v) && claimed[v])
+    claimed += v;
+  if (!strncmp(actual, vendor, v) && actual[v])
+    actual += v;
+  bool same = cut ? !strncmp(claimed, actual, strlen(claimed) - 2) : !strcmp(claimed, actual);
+  free(words);
+  return same;
+}
+
 static void shown(struct kr_hash h, char out[KR_HASH_HEX + 1])
 {
   kr_hash_hex(h, out);

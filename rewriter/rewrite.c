@@ -96,44 +96,6 @@ static size_t comment_block_begin(const struct kr_source *src, size_t offset, si
   return begin;
 }
 
-// --- helpers and hashes ---
-
-static bool has_prefix(const char *text, struct kr_token t, const char *name)
-{
-  size_t n = strlen(name);
-  return t.kind == KR_TOK_IDENTIFIER && t.length > n + 1 && !strncmp(text + t.offset, name, n) &&
-         text[t.offset + n] == '_';
-}
-
-struct kr_hash kr_body_hash(const struct kr_source *src, size_t offset, const char *name)
-{
-  size_t end = kr_definition_end(src, offset);
-  if (!end)
-    end = src->len;
-  struct kr_hash definition = kr_lex_hash(src->data + offset, end - offset);
-  struct decls d;
-  decls_before(&d, src->data, src->len, offset);
-  size_t first = d.n;
-  while (first) {
-    size_t body, at = decl_name(&d, &d.items[first - 1], src->data, &body);
-    if (at == SIZE_MAX || !has_prefix(src->data, d.toks[at], name))
-      break;
-    first--;
-  }
-  if (first < d.n) {
-    struct kr_hasher h;
-    kr_hasher_init(&h);
-    for (size_t i = first; i < d.n; i++) {
-      struct kr_hash one = kr_lex_hash(src->data + d.items[i].offset, d.items[i].length);
-      kr_hasher_add(&h, one.bytes, sizeof one.bytes);
-    }
-    kr_hasher_add(&h, definition.bytes, sizeof definition.bytes);
-    definition = kr_hasher_end(&h);
-  }
-  decls_release(&d);
-  return definition;
-}
-
 // --- the variant's text ---
 
 struct parts {

@@ -86,6 +86,11 @@ int kr_rewrite_edits(const struct kr_rewrite *r, struct kr_edits *out, struct kr
 // marker and are named `<name>_...`. Without helpers it is kr_lex_hash() of the
 // definition. This is what `body` and `current` are of.
 struct kr_hash kr_body_hash(const struct kr_source *src, size_t offset, const char *name);
+// The same declarations as text, as a variant brings them: helpers, then the definition.
+// Helpers that stand above `before_offset` of `before`, the source without the variant,
+// are no part of it. Returns -1 when no definition begins at `offset`.
+int kr_body_text(const struct kr_source *src, size_t offset, const char *name,
+                 const struct kr_source *before, size_t before_offset, struct kr_bytes *out);
 
 // What --revert needs, as one blob for kr_baseline_store(): for every edit the
 // raw bytes that were there and those that came. `edits` are finished.
@@ -152,6 +157,9 @@ void kr_provenance_lines_free(char **lines);
 int kr_provenance_read(enum kr_marker_verb verb, const char *text, struct kr_provenance *out);
 // Do the 48 bits of a hash read from a source agree with a full one?
 bool kr_provenance_same(struct kr_hash in_source, struct kr_hash full);
+// Is `device`, as the evaluator tells it ("NVIDIA H200 sm_90"), the one that was read
+// from a source? A line that was short of room may have cut its name.
+bool kr_provenance_on(const struct kr_provenance *p, const char *device);
 // Reads them back from scanned markers by the rules of docs/markers.md; needs
 // the `from` line at least. Returns 0, 1 when there is none above `offset`, -1
 // with a sentence when what is there cannot be understood.
