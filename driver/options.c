@@ -28,6 +28,7 @@ enum option_id {
   OPT_BEAM,
   OPT_STORE,
   OPT_EXPORT,
+  OPT_REPORT,
   OPT_FORCE,
   OPT_KERNEL,
   OPT_FILES,
@@ -107,6 +108,7 @@ static const struct option_row {
     {0, NULL, NULL, "Telling"},
     {OPT_FORMAT, "format", "FORMAT", "text or json, on standard output"},
     {OPT_EXPORT, "export-trajectories", "FILE", "write all turns with their rewards, as JSON lines"},
+    {OPT_REPORT, "report", "FILE", "write what became of each kernel as one HTML page, to be read in a browser"},
     {OPT_COLOR, "color", "WHEN", "auto, always or never"},
     {OPT_PROGRESS, "progress", "WHEN", "auto, always or never"},
     {OPT_VERBOSE, "verbose", NULL, "say more: commands, flags, times; twice: prompts"},
@@ -286,6 +288,9 @@ static int option_take(struct options *o, int id, const char *name, const char *
     return 0;
   case OPT_EXPORT:
     o->export_to = arg;
+    return 0;
+  case OPT_REPORT:
+    o->report = arg;
     return 0;
   case OPT_FORCE:
     o->force = true;
@@ -488,6 +493,8 @@ int options_parse(struct options *o, int argc, char **argv, struct kr_err *err)
     o->beam_keep = o->beam_every = 4;
   if (!o->n_files && !o->files_from && o->mode != MODE_EXPLAIN)
     return kr_err_set(err, "no file was named");
+  if (o->report && o->mode != MODE_DIFF && o->mode != MODE_IN_PLACE)
+    return kr_err_set(err, "--report goes with a run that refines: no mode, -n or -i");
   if (o->force && o->mode != MODE_REVERT)
     return kr_err_set(err, "--force goes with --revert");
   return 0;

@@ -51,6 +51,7 @@ struct options {
   const char *store;              // --store; NULL: the default, for models that have one
   const char *explain;            // --explain: a glob
   const char *export_to;          // --export-trajectories
+  const char *report;             // --report
   uint64_t max_tokens;
   double time_budget_ms;
   bool max_calls_given, max_tokens_given, time_budget_given, beam_given, yes;

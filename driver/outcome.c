@@ -42,7 +42,37 @@ struct kr_rewrite outcome_rewrite(const struct outcome *out, const char *const *
                              .provenance = provenance};
 }
 
-static const char *outcome_word(const struct outcome *out)
+int outcome_diff(const struct outcome *out, struct kr_bytes *diff, struct kr_err *err)
+{
+  static const char *const none[] = {NULL};
+  const struct input *in = out->task->in;
+  struct kr_rewrite rewrite = outcome_rewrite(out, none);
+  struct kr_edits edits = {0};
+  struct kr_bytes patched;
+  kr_bytes_init(&patched, KR_SOURCE_MAX);
+  int rc = kr_rewrite_edits(&rewrite, &edits, err);
+  if (!rc)
+    rc = kr_edits_finish(&edits, err);
+  if (!rc)
+    rc = kr_edits_apply(&edits, &in->src, &patched, err);
+  if (!rc)
+    kr_diff(in->rel, in->src.data, in->src.len, patched.data, patched.len, diff);
+  kr_edits_release(&edits);
+  kr_bytes_release(&patched);
+  return rc ? -1 : 0;
+}
+
+void outcome_refer(struct outcome *out, const struct kr_reference *ref)
+{
+  struct kr_bytes json;
+  struct kr_err err;
+  kr_bytes_init(&json, KR_BYTES_DEFAULT_MAX);
+  kr_reference_to_json(ref, &json);
+  out->have_reference = !kr_reference_from_json(&out->reference, json.data, json.len, &err);
+  kr_bytes_release(&json);
+}
+
+const char *outcome_word(const struct outcome *out)
 {
   static const char *const words[] = {
       [OUTCOME_OPEN] = "not tried",  [OUTCOME_FRESH] = "fresh",     [OUTCOME_REWRITTEN] = "rewritten", [OUTCOME_KEPT] = "kept",
@@ -85,11 +115,9 @@ static void outcome_figures(const struct outcome *out, struct kr_bytes *b)
   kr_bytes_addc(b, ')');
 }
 
-void outcome_line(const struct outcome *out, bool written, struct kr_bytes *b)
+void outcome_sentence(const struct outcome *out, bool written, struct kr_bytes *b)
 {
-  const struct task *t = out->task;
   const struct kr_verdict *v = &out->decided;
-  kr_bytes_addf(b, "%s:%u: %s: ", t->in->src.path, t->kernel->line, t->kernel->qualified);
   switch (out->state) {
   case OUTCOME_OPEN:
     kr_bytes_addf(b, "not tried%s%s", out->why ? ": " : "", out->why ? out->why : "");
@@ -120,6 +148,13 @@ void outcome_line(const struct outcome *out, bool written, struct kr_bytes *b)
     kr_bytes_addf(b, "%s: %s", outcome_word(out), out->why);
     break;
   }
+}
+
+void outcome_line(const struct outcome *out, bool written, struct kr_bytes *b)
+{
+  const struct task *t = out->task;
+  kr_bytes_addf(b, "%s:%u: %s: ", t->in->src.path, t->kernel->line, t->kernel->qualified);
+  outcome_sentence(out, written, b);
   kr_bytes_addc(b, '\n');
 }
 

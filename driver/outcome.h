@@ -47,6 +47,14 @@ char *outcome_gpu(const struct outcome *out);
 // Were times modelled anywhere on the way?
 bool outcome_is_modelled(const struct outcome *out);
 
+// "rewritten", "kept", ...
+const char *outcome_word(const struct outcome *out);
+// What the winner would change in its file, without provenance.
+int outcome_diff(const struct outcome *out, struct kr_bytes *diff, struct kr_err *err);
+// Keeps a copy of what the original does.
+void outcome_refer(struct outcome *out, const struct kr_reference *ref);
+// "rewritten, 1.26x [1.25, 1.27] on NVIDIA H200 sm_90 (...)".
+void outcome_sentence(const struct outcome *out, bool written, struct kr_bytes *b);
 // One line: "src/saxpy.cu:21: saxpy: rewritten, 1.26x [1.25, 1.27] on NVIDIA H200 sm_90".
 void outcome_line(const struct outcome *out, bool written, struct kr_bytes *b);
 // For -v: the table of what was tried (table.h).

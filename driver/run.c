@@ -14,6 +14,7 @@
 #include "git.h"
 #include "judge.h"
 #include "keep.h"
+#include "report.h"
 #include "table.h"
 #include "talk.h"
 #include "write.h"
@@ -362,6 +363,8 @@ static void run_kernel(struct run *r, struct outcome *out)
   out->backend = r->worker.backend;
   out->device = ref->device;
   out->model = model_name(r->model);
+  if (o->report)
+    outcome_refer(out, ref);
   if (ref->require_hint)
     kr_note("%s:%u: %s: %s", t->in->src.path, t->kernel->line, t->kernel->qualified,
             ref->require_hint);
@@ -412,23 +415,13 @@ static void run_kernel(struct run *r, struct outcome *out)
 // The diff of a CHECKED outcome is what would be written, without provenance.
 static void run_show_checked(struct run *r, struct outcome *out)
 {
-  const struct task *t = out->task;
-  struct kr_edits edits = {0};
-  struct kr_bytes patched, diff;
+  struct kr_bytes diff;
   struct kr_err err = {""};
-  static const char *const none[] = {NULL};
-  struct kr_rewrite rewrite = outcome_rewrite(out, none);
-  kr_bytes_init(&patched, KR_SOURCE_MAX);
   kr_bytes_init(&diff, KR_BYTES_DEFAULT_MAX);
-  if (kr_rewrite_edits(&rewrite, &edits, &err) || kr_edits_finish(&edits, &err) ||
-      kr_edits_apply(&edits, &t->in->src, &patched, &err)) {
+  if (outcome_diff(out, &diff, &err))
     outcome_fail(out, OUTCOME_FAILED, err.text);
-  } else if (r->options->format == FORMAT_TEXT) {
-    kr_diff(t->in->rel, t->in->src.data, t->in->src.len, patched.data, patched.len, &diff);
+  else if (r->options->format == FORMAT_TEXT)
     talk_out_diff(diff.data, diff.len);
-  }
-  kr_edits_release(&edits);
-  kr_bytes_release(&patched);
   kr_bytes_release(&diff);
 }
 
@@ -590,6 +583,28 @@ static void run_begin_budget(struct run *r)
     r->budget.max_ms = o->time_budget_ms;
 }
 
+// The report is of what was done: it cannot be written any more, and that stays.
+static int run_report(const struct run *r, int status)
+{
+  struct kr_err err = {""};
+  struct kr_bytes spent;
+  if (!r->options->report)
+    return status;
+  kr_bytes_init(&spent, 1024);
+  budget_tell(&r->budget, &spent);
+  struct report report = {.outcomes = r->outcomes,
+                          .n = r->tasks.n,
+                          .written = r->options->mode == MODE_IN_PLACE,
+                          .interrupted = run_stopped(r),
+                          .n_unread = r->project->n_failed,
+                          .spent = spent.data};
+  int rc = report_write(&report, r->options->report, &err);
+  kr_bytes_release(&spent);
+  if (rc)
+    kr_error("%s", err.text);
+  return rc && status == EXIT_DONE ? EXIT_PARTIAL : status;
+}
+
 // No marker anywhere: a newcomer's first run.
 static int run_unmarked(struct run *r)
 {
@@ -617,6 +632,11 @@ int run_refine(struct project *p, const struct options *o, const volatile sig_at
     r.seed = (uint64_t)getpid() * 0x9e3779b97f4a7c15u;
   run_begin_budget(&r);
   kr_debug("verify", "seed %llu", (unsigned long long)r.seed);
+  struct kr_err err = {""};
+  if (o->report && report_check(o->report, &err)) {
+    kr_error("%s", err.text);
+    return EXIT_USAGE;
+  }
   tasks_collect(&r.tasks, p, o, false);
   r.outcomes = kr_xcalloc(r.tasks.n, sizeof *r.outcomes);
   for (size_t i = 0; i < r.tasks.n; i++) {
@@ -635,6 +655,7 @@ int run_refine(struct project *p, const struct options *o, const volatile sig_at
     status = run_unmarked(&r);
     if (o->format == FORMAT_JSON)
       run_json(&r);
+    status = run_report(&r, status);
     goto out;
   }
   run_skip_fresh(&r);
@@ -660,6 +681,7 @@ int run_refine(struct project *p, const struct options *o, const volatile sig_at
   status = run_summary(&r);
   if (o->format == FORMAT_JSON)
     run_json(&r);
+  status = run_report(&r, status);
 out:
   talk_progress_end();
   for (size_t i = 0; i < r.tasks.n; i++)
