@@ -58,6 +58,8 @@ int keep_search(struct keep *k, struct refine *r, const char *backend, struct kr
                 o->beam_keep, o->beam_every);
   if (o->seed_given)
     kr_bytes_addf(&text, " seed=%llu", (unsigned long long)o->seed);
+  if (prompt_set_identity(r->task.templates))
+    kr_bytes_addf(&text, " %s", prompt_set_identity(r->task.templates));
   char *device = kr_xasprintf("%s %s%s%s", ref->device.name, ref->device.arch,
                               ref->modelled ? ", modelled " : "",
                               ref->modelled ? ref->model_gpu : "");

@@ -235,12 +235,17 @@ int show_prompt_run(struct project *p, const struct options *o)
 {
   struct tasks t;
   struct kr_err err = {""};
+  struct prompt_set *templates;
+  if (prompt_set_open(o->profile, o->prompts, &templates, &err)) {
+    kr_error("%s", err.text);
+    return EXIT_USAGE;
+  }
   tasks_collect(&t, p, o, false);
   for (size_t i = 0; i < t.n; i++) {
     if (!t.items[i].ok)
       continue;
     struct kr_bytes b;
-    struct prompt_task task = {.contract = &t.items[i].contract};
+    struct prompt_task task = {.contract = &t.items[i].contract, .templates = templates};
     kr_bytes_init(&b, KR_BYTES_DEFAULT_MAX);
     if (prompt_build(&task, NULL, 0, 1, &b, &err)) {
       kr_error("%s", err.text);
@@ -252,5 +257,6 @@ int show_prompt_run(struct project *p, const struct options *o)
   }
   int status = list_status(&t);
   tasks_release(&t);
+  prompt_set_free(templates);
   return status;
 }

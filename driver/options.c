@@ -46,6 +46,8 @@ enum option_id {
   OPT_API_KEY_FILE,
   OPT_TRAJECTORIES,
   OPT_TURNS,
+  OPT_PROFILE,
+  OPT_PROMPTS,
   OPT_MAX_CALLS,
   OPT_MAX_TOKENS,
   OPT_TIME_BUDGET,
@@ -99,6 +101,8 @@ static const struct option_row {
     {OPT_TURNS, "turns", "N", "turns an attempt; default 4"},
     {OPT_BEAM, "beam", "KEEP:EVERY", "after every EVERY turns the best KEEP attempts go on, copied; or none"},
     {OPT_PRESET, "preset", "NAME", "kevin: 16 attempts of 8 turns, every 4 turns the best 4 go on"},
+    {OPT_PROFILE, "profile", "NAME", "how prompts are put: default, or kevin for Kevin-32B"},
+    {OPT_PROMPTS, "prompts", "DIR", "templates of prompts that go before the built-in ones"},
     {OPT_MAX_CALLS, "max-calls", "N", "stop after N calls of the model"},
     {OPT_MAX_TOKENS, "max-tokens", "N", "stop after N tokens of prompts and replies"},
     {OPT_TIME_BUDGET, "time-budget", "TIME", "stop asking after TIME: 90s, 30m or 2h; a plain number is seconds"},
@@ -250,6 +254,7 @@ static int option_take(struct options *o, int id, const char *name, const char *
                        struct kr_err *err)
 {
   static const char *const whens[] = {"auto", "always", "never", NULL};
+  static const char *const profiles[] = {"default", "kevin", NULL};
   static const char *const formats[] = {"text", "json", NULL};
   static const char *const evaluators[] = {"auto", "cuda", "cpu", NULL};
   unsigned long long v = 0;
@@ -278,6 +283,16 @@ static int option_take(struct options *o, int id, const char *name, const char *
     if (strcmp(arg, "kevin"))
       return kr_err_set(err, "--preset is kevin, not `%s`", arg);
     o->preset = arg;
+    return 0;
+  case OPT_PROFILE:
+    if (option_choice(name, arg, profiles, &choice, err))
+      return -1;
+    o->profile = profiles[choice];
+    return 0;
+  case OPT_PROMPTS:
+    if (!*arg)
+      return kr_err_set(err, "--prompts names no folder");
+    o->prompts = arg;
     return 0;
   case OPT_BEAM:
     return option_beam(o, arg, err);
@@ -443,7 +458,7 @@ static bool options_find_word(int argc, char **argv, const char *a, const char *
 
 int options_parse(struct options *o, int argc, char **argv, struct kr_err *err)
 {
-  *o = (struct options){.model = "builtin"};
+  *o = (struct options){.model = "builtin", .profile = "default"};
   if (options_find_word(argc, argv, "--help", "-h")) {
     o->mode = MODE_HELP;
     return 0;

@@ -48,6 +48,8 @@ struct options {
   unsigned trajectories, turns, max_calls;
   unsigned beam_keep, beam_every; // 0: no beam
   const char *preset;             // NULL, or "kevin"
+  const char *profile;            // of prompts: "default", "kevin"
+  const char *prompts;            // --prompts: a folder, or NULL
   const char *store;              // --store; NULL: the default, for models that have one
   const char *explain;            // --explain: a glob
   const char *export_to;          // --export-trajectories

@@ -6,49 +6,10 @@
 
 #include "../evaluator/base/lex.h"
 #include "../evaluator/base/mem.h"
-#include "prompt_texts.h"
 #include "redact.h"
 #include "../evaluator/base/utf8.h"
 
 enum { PROMPT_MAX = 16 << 20 };
-
-// --- templates ---
-
-static const char *prompt_template(const char *name)
-{
-  for (unsigned i = 0; i < n_prompt_texts; i++) {
-    if (!strcmp(prompt_texts[i].name, name))
-      return prompt_texts[i].text;
-  }
-  fprintf(stderr, "kevin-rewrite: no prompt template `%s`\n", name);
-  abort();
-}
-
-void prompt_fill(const char *template_name, const struct prompt_value *values, size_t n,
-                 struct kr_bytes *out)
-{
-  const char *text = prompt_template(template_name);
-  size_t used = 0;
-  for (const char *open; (open = strstr(text, "{{")); ) {
-    const char *close = strstr(open, "}}");
-    size_t len = close ? (size_t)(close - open) - 2 : 0, i = 0;
-    while (i < n && (strlen(values[i].name) != len || strncmp(values[i].name, open + 2, len)))
-      i++;
-    if (!close || i == n) {
-      fprintf(stderr, "kevin-rewrite: prompt template `%s`: unknown %.30s\n", template_name, open);
-      abort();
-    }
-    kr_bytes_add(out, text, (size_t)(open - text));
-    kr_bytes_adds(out, values[i].value); // cppcheck-suppress nullPointer ; i < n
-    used |= (size_t)1 << i;
-    text = close + 2;
-  }
-  kr_bytes_adds(out, text);
-  if (used != ((size_t)1 << n) - 1) {
-    fprintf(stderr, "kevin-rewrite: prompt template `%s` lacks a value\n", template_name);
-    abort();
-  }
-}
 
 // --- code ---
 
@@ -394,11 +355,13 @@ void prompt_base(const struct prompt_task *task, struct kr_bytes *out)
   add_device(task, &device);
   if (c->tunable) {
     add_size(&shared, (double)c->shared_limit);
-    prompt_fill("launch_tunable", (struct prompt_value[]){{"shared", shared.data}}, 1, &launch);
+    prompt_set_fill(task->templates, "launch_tunable",
+                    (struct prompt_value[]){{"shared", shared.data}}, 1, &launch);
   } else {
     char *why = c->tunable_why && *c->tunable_why ? kr_xasprintf(" (%s)", c->tunable_why)
                                                   : kr_xstrdup("");
-    prompt_fill("launch_fixed", (struct prompt_value[]){{"why", why}}, 1, &launch);
+    prompt_set_fill(task->templates, "launch_fixed", (struct prompt_value[]){{"why", why}}, 1,
+                    &launch);
     free(why);
   }
   // The prefix is the name without its namespaces.
@@ -412,12 +375,13 @@ void prompt_base(const struct prompt_task *task, struct kr_bytes *out)
       {"device", device.data},     {"prefix", prefix},        {"launch", launch.data},
       {"asm", has_asm ? "" : "no inline assembly, "},
   };
-  prompt_fill("base", values, sizeof values / sizeof *values, out);
+  prompt_set_fill(task->templates, "base", values, sizeof values / sizeof *values, out);
   for (size_t i = 0; i < sizeof all / sizeof *all; i++)
     kr_bytes_release(all[i]);
 }
 
-static void add_turn(const struct prompt_turn *t, struct kr_bytes *out)
+static void add_turn(const struct prompt_set *templates, const struct prompt_turn *t,
+                     struct kr_bytes *out)
 {
   struct kr_bytes code, summary, shown;
   kr_bytes_init(&code, PROMPT_MAX);
@@ -435,7 +399,7 @@ static void add_turn(const struct prompt_turn *t, struct kr_bytes *out)
   snprintf(number, sizeof number, "%u", t->turn);
   const struct prompt_value values[] = {
       {"turn", number}, {"code", code.data}, {"summary", summary.data}, {"told", t->told}};
-  prompt_fill("turn", values, 4, out);
+  prompt_set_fill(templates, "turn", values, 4, out);
   kr_bytes_release(&code);
   kr_bytes_release(&summary);
   kr_bytes_release(&shown);
@@ -459,6 +423,7 @@ int prompt_build(const struct prompt_task *task, const struct prompt_turn *turns
   int rc = -1;
   char number[16];
   snprintf(number, sizeof number, "%u", turn);
+  const struct prompt_value values[] = {{"kernel", task->contract->kernel}, {"turn", number}};
   kr_bytes_init(&last, PROMPT_MAX);
   for (size_t i = 0; i < n; i++)
     kr_bytes_init(&texts[i], PROMPT_MAX);
@@ -467,10 +432,10 @@ int prompt_build(const struct prompt_task *task, const struct prompt_turn *turns
   else
     prompt_base(task, out);
   if (turn == 1) {
-    prompt_fill("example", NULL, 0, out);
-    prompt_fill("first", NULL, 0, &last);
+    prompt_set_fill(task->templates, "example", values, 1, out);
+    prompt_set_fill(task->templates, "first", values, 1, &last);
   } else {
-    prompt_fill("again", (struct prompt_value[]){{"turn", number}}, 1, &last);
+    prompt_set_fill(task->templates, "again", values, 2, &last);
   }
   size_t used = out->len + last.len;
   if (used > budget || out->toobig) {
@@ -479,7 +444,7 @@ int prompt_build(const struct prompt_task *task, const struct prompt_turn *turns
     goto out;
   }
   for (size_t i = 0; i < n; i++) {
-    add_turn(&turns[i], &texts[i]);
+    add_turn(task->templates, &turns[i], &texts[i]);
     kept[i] = turns[i].best;
     if (kept[i])
       used += texts[i].len;

@@ -4,9 +4,10 @@
 #include "../evaluator/base/bytes.h"
 #include "../evaluator/base/err.h"
 #include "../evaluator/evaluator.h"
+#include "prompt_set.h"
 #include "variant.h"
 
-// What a model is given. One user message, put together from driver/prompts/:
+// What a model is given. One user message, put together from templates (prompt_set.h):
 //
 //   turn 1:  base, example, first
 //   turn t:  base, for each earlier turn its code, summary and result, again
@@ -25,6 +26,7 @@ struct prompt_task {
   size_t token_budget;                  // of a prompt, at 4 bytes a token; 0: PROMPT_DEFAULT_TOKENS
   // prompt_base() of an earlier run, whose times would be others now; NULL: made anew.
   const char *base;
+  const struct prompt_set *templates; // NULL: the default profile
 };
 
 struct prompt_turn {
@@ -41,13 +43,5 @@ int prompt_build(const struct prompt_task *task, const struct prompt_turn *turns
 
 // What every prompt of a task begins with.
 void prompt_base(const struct prompt_task *task, struct kr_bytes *out);
-
-// A compiled-in template with {{name}} replaced. Names that are not given, and
-// given names that do not occur, are bugs and abort.
-struct prompt_value {
-  const char *name, *value;
-};
-void prompt_fill(const char *template_name, const struct prompt_value *values, size_t n,
-                 struct kr_bytes *out);
 
 #endif

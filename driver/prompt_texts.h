@@ -4,7 +4,7 @@
 // The files of driver/prompts/, compiled in.
 
 struct prompt_text {
-  const char *name; // of the file, without .txt
+  const char *name; // of the file below that folder, without .txt
   const char *text;
 };
 

@@ -28,6 +28,7 @@ struct run {
   struct tasks tasks;
   struct outcome *outcomes; // one a task
   struct model *model;
+  struct prompt_set *templates;
   struct kr_worker_options worker;
   struct kr_device_facts device;
   bool opened; // `worker` and `device` are there
@@ -163,6 +164,10 @@ static int run_open_model(struct run *r)
                              .temperature = -1,
                              .retries = -1,
                              .stop = r->stop};
+  if (prompt_set_open(o->profile, o->prompts, &r->templates, &err)) {
+    kr_error("%s", err.text);
+    return EXIT_USAGE;
+  }
   if (model_open(o->model, &mo, &r->model, &err)) {
     kr_error("%s", err.text);
     return EXIT_USAGE;
@@ -369,7 +374,8 @@ static void run_kernel(struct run *r, struct outcome *out)
     kr_note("%s:%u: %s: %s", t->in->src.path, t->kernel->line, t->kernel->qualified,
             ref->require_hint);
   struct refine refine = {
-      .task = {.contract = &t->contract, .facts = &ref->device, .reference = ref},
+      .task = {.contract = &t->contract, .facts = &ref->device, .reference = ref,
+               .templates = r->templates},
       .model = r->model,
       .judge = judge_candidate,
       .judge_arg = j,
@@ -692,6 +698,7 @@ out:
     status = EXIT_PARTIAL;
   }
   model_close(r.model);
+  prompt_set_free(r.templates);
   tasks_release(&r.tasks);
   return status;
 }

@@ -1,14 +1,16 @@
-# cmake -DOUT=x.c -DFILES=a.txt;b.txt -P embed.cmake: one C table of files.
+# cmake -DOUT=x.c -DROOT=folder -DFILES=a.txt;b/c.txt -P embed.cmake: one C table of
+# files, by their names in ROOT without .txt.
 set(arrays "")
 set(rows "")
 set(n 0)
 foreach(file ${FILES})
-  get_filename_component(name ${file} NAME_WE)
+  file(RELATIVE_PATH name ${ROOT} ${file})
+  string(REGEX REPLACE "\\.txt$" "" name ${name})
   file(READ ${file} hex HEX)
   string(REGEX REPLACE "(................................)" "\\1\n" hex "${hex}")
   string(REGEX REPLACE "([0-9a-f][0-9a-f])" "0x\\1," bytes "${hex}")
-  string(APPEND arrays "static const char text_${name}[] = {\n${bytes}0};\n")
-  string(APPEND rows "  {\"${name}\", text_${name}},\n")
+  string(APPEND arrays "static const char text_${n}[] = {\n${bytes}0};\n")
+  string(APPEND rows "  {\"${name}\", text_${n}},\n")
   math(EXPR n "${n} + 1")
 endforeach()
 file(WRITE ${OUT} "// Made by driver/cmake/embed.cmake.\n#include \"driver/prompt_texts.h\"\n\n${arrays}\n"

@@ -54,6 +54,39 @@ static void test_first(void)
   CHECK(!strstr(p, "{{"));
 }
 
+// Every built-in template has the placeholders that it can be filled with, and the
+// ones that it needs; what a profile says of itself is the same every time.
+static void test_profiles(void)
+{
+  struct prompt_set *kevin = NULL, *twice = NULL, *plain = NULL;
+  CHECK_INT(prompt_set_open("default", NULL, &plain, &err), 0);
+  CHECK(!prompt_set_identity(plain));
+  CHECK_INT(prompt_set_open("kevin", NULL, &kevin, &err), 0);
+  CHECK_INT(prompt_set_open("kevin", NULL, &twice, &err), 0);
+  CHECK(!strncmp(prompt_set_identity(kevin), "profile=kevin prompts=", 22));
+  CHECK_STR(prompt_set_identity(twice), prompt_set_identity(kevin));
+  // What a profile does not bring is the default's.
+  CHECK_STR(prompt_set_text(kevin, "example"), prompt_set_text(NULL, "example"));
+  CHECK(strcmp(prompt_set_text(kevin, "base"), prompt_set_text(NULL, "base")) != 0);
+  struct prompt_task task = {.contract = &contract};
+  char *by_none = kr_xstrdup(build(&task, turns, 2));
+  task.templates = plain;
+  CHECK_STR(build(&task, turns, 2), by_none);
+  free(by_none);
+  task.templates = kevin;
+  for (size_t n = 0; n < 3; n++) {
+    const char *p = build(&task, turns, n);
+    CHECK(!strstr(p, "{{"));
+    CHECK_INT(count(p, contract.code), 1);
+    CHECK_INT(count(p, "# An example of an answer"), n == 0);
+    CHECK_INT(count(p, "What came of it: it was correct."), n);
+    CHECK_INT(count(p, "Think afresh."), n > 0);
+  }
+  prompt_set_free(plain);
+  prompt_set_free(kevin);
+  prompt_set_free(twice);
+}
+
 static void test_history(void)
 {
   struct prompt_task task = {.contract = &contract};
@@ -243,6 +276,7 @@ int main(int argc, char **argv)
   make_turns();
   test_first();
   test_history();
+  test_profiles();
   test_budget();
   test_unparsed();
   test_fences();

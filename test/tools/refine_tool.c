@@ -187,6 +187,7 @@ int main(int argc, char **argv)
   struct kr_contract contract = {0};
   struct model *model = NULL;
   struct store *store = NULL;
+  struct prompt_set *templates = NULL;
   struct refine_result result = {0};
   cJSON *verdicts = NULL;
   int rc = 3;
@@ -218,6 +219,9 @@ int main(int argc, char **argv)
   if (model_open(spec, &options, &model, &err))
     goto out;
   printf("model: %s\n", model_where(model));
+  if (option(argc, argv, "profile") &&
+      prompt_set_open(option(argc, argv, "profile"), option(argc, argv, "prompts"), &templates, &err))
+    goto out;
   // --gbytes-per-s=N: a device with that memory and a case of 1 MB.
   double bytes[1] = {1e6};
   struct kr_reference ref = {.case_bytes = bytes, .n_cases = 1};
@@ -238,6 +242,7 @@ int main(int argc, char **argv)
       .task = {.contract = &contract,
                .facts = &facts,
                .reference = &ref,
+               .templates = templates,
                .token_budget = number(argc, argv, "budget", 0)},
       .model = model,
       .judge = judge,
@@ -287,6 +292,7 @@ out:
     fprintf(stderr, "error: %s\n", err.text);
   refine_result_release(&result);
   model_close(model);
+  prompt_set_free(templates);
   store_close(store);
   cJSON_Delete(verdicts);
   kr_contract_release(&contract);
