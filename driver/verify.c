@@ -44,6 +44,7 @@ struct claim {
   const struct kr_ledger_entry *entry;
   struct kr_provenance said;
   bool read; // `said` is there, with figures
+  char *constant_grid; // a changed dimension of the grid that names nothing; owned
   enum finding finding;
   char *why;              // owned
   struct kr_verdict got;  // n_times 0: no figures
@@ -195,9 +196,21 @@ static bool sites_agree(const struct kr_psite *a, const struct kr_psite *b)
   return same;
 }
 
+static bool names_nothing(const char *text)
+{
+  size_t n;
+  struct kr_token *toks = kr_lex_all(text, strlen(text), false, &n);
+  bool none = true;
+  for (size_t i = 0; i < n; i++)
+    none = none && toks[i].kind != KR_TOK_IDENTIFIER;
+  free(toks);
+  return none;
+}
+
 // The geometry that the file launches the body with, where it is not the original's.
-static int claim_launch(const struct kr_contract *contract, const struct kr_pkernel *before,
-                        const struct kr_pkernel *now, struct kr_candidate *out, struct kr_err *err)
+static int claim_launch(struct claim *c, const struct kr_contract *contract,
+                        const struct kr_pkernel *before, const struct kr_pkernel *now,
+                        struct kr_candidate *out, struct kr_err *err)
 {
   bool changed = false;
   if (!contract->tunable)
@@ -212,6 +225,9 @@ static int claim_launch(const struct kr_contract *contract, const struct kr_pker
   struct kr_geometry *g = &out->geometry;
   for (int d = 0; d < 3; d++) {
     g->grid[d] = launch_part(contract->geometry.grid[d], b->grid[d], n->grid[d], &changed);
+    if (!c->constant_grid && !same_text(b->grid[d], n->grid[d]) && n->grid[d] &&
+        names_nothing(n->grid[d]))
+      c->constant_grid = kr_xstrdup(n->grid[d]);
     g->block[d] = launch_part(contract->geometry.block[d], b->block[d], n->block[d], &changed);
   }
   g->shared = launch_part(contract->geometry.shared, b->shared, n->shared, &changed);
@@ -222,7 +238,7 @@ static int claim_launch(const struct kr_contract *contract, const struct kr_pker
   return 0;
 }
 
-static int claim_body(const struct claim *c, const struct input *original,
+static int claim_body(struct claim *c, const struct input *original,
                       const struct kr_contract *contract, const struct kr_pkernel *before,
                       struct kr_candidate *out, struct kr_err *err)
 {
@@ -238,7 +254,7 @@ static int claim_body(const struct claim *c, const struct input *original,
   else
     rc = kr_err_set(err, "its definition cannot be told from what is around it");
   kr_bytes_release(&code);
-  return rc ? rc : claim_launch(contract, before, now, out, err);
+  return rc ? rc : claim_launch(c, contract, before, now, out, err);
 }
 
 // --- the judgement ---
@@ -250,6 +266,15 @@ static void claim_refuse(struct claim *c, const struct kr_verdict *v)
   bool ours = v->status == KR_STATUS_ENVIRONMENT || v->status == KR_STATUS_UNSUPPORTED;
   if (v->status == KR_STATUS_UNCHANGED)
     claim_set(c, VERIFY_FAILS, "it compiles to the original's machine code");
+  // A launch that passes 1000 as `n` was written from an expression in n and is read back
+  // as one of 1000: at other sizes than that one a grid too small is not the body's fault.
+  else if (c->constant_grid && v->status != KR_STATUS_REFUSED &&
+           v->status != KR_STATUS_COMPILE_ERROR)
+    claim_set(c, VERIFY_UNKNOWN,
+              "%s at %s, but its launch has a grid of `%.80s`, which does not follow the sizes that "
+              "were tried%s%.*s",
+              kr_status_name(v->status), kr_stage_name(v->stage), c->constant_grid, *log ? ": " : "",
+              (int)strcspn(log, "\n"), log);
   else
     claim_set(c, ours ? VERIFY_UNKNOWN : VERIFY_FAILS, "%s at %s%s%.*s", kr_status_name(v->status),
               kr_stage_name(v->stage), *log ? ": " : "", (int)strcspn(log, "\n"), log);
@@ -516,6 +541,7 @@ static void verify_kernel(struct verify *v, struct input *in, const struct kr_ma
   }
   kr_verdict_release(&c.got);
   free(c.why);
+  free(c.constant_grid);
   free(name);
 }
 

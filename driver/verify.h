@@ -22,6 +22,8 @@
 //   cannot be verified everything else, with the reason. Figures of another kind than
 //                      the claim's (another GPU, a model against a clock) are told with
 //                      it and decide nothing; what was found wrong on the way decides.
+// A launch is judged as the file has it. Where a rewrite changed it and it names no
+// parameter (the program passes 1000, not n), what goes wrong at other sizes is no finding.
 //
 // Ends that do not overlap: both are 95 % intervals over processes, and two honest ones
 // of the same ratio miss each other, the new one below, in about three cases of a
