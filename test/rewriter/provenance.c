@@ -129,6 +129,22 @@ int main(void)
     kr_provenance_lines_free(lines);
     reads_back(&p, width);
   }
+  // However much room there was, the GPU is known again, and no other is taken for it.
+  static const char *const gpus[] = {"NVIDIA H200 sm_90", "NVIDIA GeForce RTX 4090 Laptop GPU sm_89",
+                                     "Testing; GPU: sm_90"};
+  for (int i = 0; i < 3; i++)
+    for (size_t width = 52; width <= 78; width++) {
+      struct kr_provenance out = {0};
+      p = sample();
+      snprintf(p.device, sizeof p.device, "%s", gpus[i]);
+      lines = kr_provenance_lines(&p, width);
+      CHECK_INT(kr_provenance_read(KR_MARKER_VERIFIED, lines[0], &out), 0);
+      kr_provenance_lines_free(lines);
+      CHECK(kr_provenance_on(&out, gpus[i]));
+      CHECK(!kr_provenance_on(&out, "NVIDIA A100 sm_80") && !kr_provenance_on(&out, "") &&
+            !kr_provenance_on(&out, gpus[(i + 1) % 3]));
+    }
+  p = sample();
   p.device[0] = p.model[0] = '\0';
   reads_back(&p, 68);
 
