@@ -7,7 +7,6 @@
 #include <string.h>
 #include <strings.h>
 #include <sys/stat.h>
-#include <time.h>
 #include <unistd.h>
 
 #include <cjson/cJSON.h>
@@ -124,7 +123,11 @@ static int chat_key(struct chat *m, const char *file, struct kr_err *err)
 void chat_close(void *self)
 {
   struct chat *m = self;
+  if (m->http)
+    chat_cancel(m);
   http_free(m->http);
+  pthread_mutex_destroy(&m->lock);
+  pthread_cond_destroy(&m->one_ended);
   if (m->key)
     explicit_bzero(m->key, strlen(m->key));
   free(m->key);
@@ -142,6 +145,8 @@ int chat_open(const struct chat_dialect *dialect, const char *name,
   const char *base = options->base_url;
   int rc = -1;
   m->dialect = dialect;
+  pthread_mutex_init(&m->lock, NULL);
+  pthread_cond_init(&m->one_ended, NULL);
   m->name = kr_xstrdup(name);
   m->options = *options;
   m->options.base_url = m->options.api_key_file = NULL;
@@ -342,6 +347,7 @@ static int chat_data(void *arg, const char *content_type, const char *data, size
   struct chat_stream *s = arg;
   if (!s->started) {
     s->started = true;
+    s->last_event_ms = (int64_t)kr_now_ms();
     s->is_json = !strcmp(content_type, "application/json");
     if (!s->is_json && *content_type && strcmp(content_type, "text/event-stream")) {
       s->failure = MODEL_NONSENSE;
@@ -465,95 +471,155 @@ static int chat_refused(struct chat_stream *s, const struct http_response *r,
     s->failure = MODEL_UNREACHABLE;
     s->again = true;
   }
-  if ((r->status == 400 || r->status == 422) && !spent && message)
+  if ((r->status == 400 || r->status == 422) && !spent && message) {
+    pthread_mutex_lock(&m->lock);
     s->again = s->otherwise = m->dialect->otherwise(m, message);
+    pthread_mutex_unlock(&m->lock);
+  }
   kr_err_set(err, "%s answered %ld%s%s%s", m->host, r->status, *line ? ": " : "", line, hint);
   free(line);
   cJSON_Delete(json);
   return -1;
 }
 
-static int chat_try(struct chat *m, const char *body, struct model_reply *reply,
-                    int64_t *retry_after_ms, bool *again, bool *otherwise, struct kr_err *err)
+// --- one question ---
+
+// A question with all its tries. Until it is `ended` it is the pool's thread's.
+struct chat_ask {
+  struct chat_ask *next;
+  struct chat *m;
+  size_t tag;
+  struct model_request req; // what a dialect reads of it, and no more
+  char *prompt, *body;
+  struct http_header headers[5];
+  struct chat_stream stream;
+  struct model_reply reply;
+  struct kr_err err;
+  unsigned free_tries; // asked otherwise, not again
+  double begin_ms;
+  int rc;
+};
+
+static void chat_ask_free(struct chat_ask *a)
 {
-  struct http_header headers[5] = {
-      {"Content-Type", "application/json", false},
-      {"Accept", "text/event-stream, application/json", false},
-      {"User-Agent", "kevin-rewrite/" KR_VERSION, false},
-  };
-  size_t n_headers = 3;
+  model_reply_release(&a->reply);
+  free(a->prompt);
+  free(a->body);
+  free(a);
+}
+
+static void chat_ask_end(struct chat_ask *a, int rc)
+{
+  struct chat *m = a->m;
+  struct chat_ask **at = &m->ended;
+  a->rc = rc;
+  a->reply.wall_ms = kr_now_ms() - a->begin_ms;
+  pthread_mutex_lock(&m->lock);
+  while (*at)
+    at = &(*at)->next;
+  *at = a;
+  pthread_cond_signal(&m->one_ended);
+  pthread_mutex_unlock(&m->lock);
+}
+
+static char *chat_body(struct chat_ask *a)
+{
+  pthread_mutex_lock(&a->m->lock);
+  char *body = a->m->dialect->body(a->m, &a->req);
+  pthread_mutex_unlock(&a->m->lock);
+  return body;
+}
+
+static void chat_ended(void *arg, int rc, const struct http_response *response,
+                       const struct kr_err *why);
+
+static int chat_stream_data(void *arg, const char *content_type, const char *data, size_t len,
+                            struct kr_err *err)
+{
+  struct chat_ask *a = arg;
+  return chat_data(&a->stream, content_type, data, len, err);
+}
+
+static void chat_send(struct chat_ask *a, unsigned delay_ms)
+{
+  struct chat *m = a->m;
+  size_t n = 0;
+  free(a->body);
+  a->body = chat_body(a);
+  a->reply.tries++;
+  if (!a->body) {
+    a->reply.failure = MODEL_CONFIG;
+    chat_ask_end(a, kr_err_set(&a->err, "%s: the request could not be put into JSON", m->host));
+    return;
+  }
+  a->headers[n++] = (struct http_header){"Content-Type", "application/json", false};
+  a->headers[n++] = (struct http_header){"Accept", "text/event-stream, application/json", false};
+  a->headers[n++] = (struct http_header){"User-Agent", "kevin-rewrite/" KR_VERSION, false};
   if (m->dialect->version_header)
-    headers[n_headers++] =
-        (struct http_header){m->dialect->version_header, m->dialect->version, false};
+    a->headers[n++] = (struct http_header){m->dialect->version_header, m->dialect->version, false};
   if (m->key)
-    headers[n_headers++] = (struct http_header){m->dialect->key_header, m->key, true};
-  struct chat_stream s = {.m = m, .reply = reply, .last_event_ms = (int64_t)kr_now_ms()};
-  sse_init(&s.sse, SSE_MAX_LINE, chat_event, &s);
-  kr_bytes_init(&s.text, 2 * CHAT_MAX_REPLY); // chat_add() has the limit
-  kr_bytes_init(&s.document, CHAT_MAX_DOCUMENT);
-  kr_bytes_init(&s.thought, 4 * BABBLE_WINDOW);
+    a->headers[n++] = (struct http_header){m->dialect->key_header, m->key, true};
+  a->stream = (struct chat_stream){.m = m, .reply = &a->reply};
+  sse_init(&a->stream.sse, SSE_MAX_LINE, chat_event, &a->stream);
+  kr_bytes_init(&a->stream.text, 2 * CHAT_MAX_REPLY); // chat_add() has the limit
+  kr_bytes_init(&a->stream.document, CHAT_MAX_DOCUMENT);
+  kr_bytes_init(&a->stream.thought, 4 * BABBLE_WINDOW);
   struct http_request req = {
       .url = m->url,
-      .headers = headers,
-      .n_headers = n_headers,
-      .body = body,
-      .body_len = strlen(body),
+      .headers = a->headers,
+      .n_headers = n,
+      .body = a->body,
+      .body_len = strlen(a->body),
       .connect_ms = m->options.connect_ms,
       .idle_ms = m->options.idle_ms,
       .total_ms = m->options.total_ms,
       .stop = m->options.stop,
-      .on_data = chat_data,
-      .arg = &s,
+      .on_data = chat_stream_data,
+      .done = chat_ended,
+      .arg = a,
   };
-  struct http_response response;
-  int rc = http_post(m->http, &req, &response, err);
-  kr_debug("model", "%s: %zu bytes sent, status %ld, %zu bytes received", m->host, req.body_len,
-           response.status, response.received);
-  if (!rc) {
-    rc = response.status >= 200 && response.status < 300 ? chat_finish(&s, err)
-                                                         : chat_refused(&s, &response, err);
-  } else if (s.done && (response.failure == HTTP_BROKEN || response.failure == HTTP_IDLE)) {
-    // The reply is whole; what the connection does after it is no matter.
-    rc = chat_finish(&s, err);
-  } else if (s.cut || (s.text.len && response.failure == HTTP_TOO_BIG)) {
+  http_start(m->http, &req, delay_ms);
+}
+
+// What one try came to, in the stream's `failure`, `again` and `otherwise`.
+static int chat_tried(struct chat_stream *s, int rc, const struct http_response *response,
+                      struct kr_err *err)
+{
+  if (!rc)
+    return response->status >= 200 && response->status < 300 ? chat_finish(s, err)
+                                                             : chat_refused(s, response, err);
+  // The reply is whole; what the connection does after it is no matter.
+  if (s->done && (response->failure == HTTP_BROKEN || response->failure == HTTP_IDLE))
+    return chat_finish(s, err);
+  if (s->cut || (s->text.len && response->failure == HTTP_TOO_BIG)) {
     kr_debug("model", "%s; it is cut", err->text);
-    s.cut = true;
-    rc = chat_finish(&s, err);
-  } else {
-    switch (response.failure) {
-    case HTTP_CONNECT:
-    case HTTP_BROKEN:
-    case HTTP_IDLE:
-      s.failure = MODEL_UNREACHABLE;
-      s.again = true;
-      break;
-    case HTTP_UNTRUSTED:
-    case HTTP_TOTAL:
-      s.failure = MODEL_UNREACHABLE;
-      break;
-    case HTTP_NOT_HTTP:
-    case HTTP_TOO_BIG:
-      s.failure = MODEL_NONSENSE;
-      break;
-    case HTTP_INTERRUPTED:
-      s.failure = MODEL_INTERRUPTED;
-      break;
-    case HTTP_STOPPED: // chat_data() has said why
-      break;
-    default:
-      s.failure = MODEL_CONFIG;
-    }
+    s->cut = true;
+    return chat_finish(s, err);
   }
-  reply->failure = rc ? s.failure : MODEL_FINE;
-  *again = rc && s.again;
-  *otherwise = rc && s.otherwise;
-  *retry_after_ms = response.retry_after_ms;
-  http_response_release(&response);
-  sse_release(&s.sse);
-  kr_bytes_release(&s.text);
-  kr_bytes_release(&s.document);
-  kr_bytes_release(&s.thought);
-  return rc;
+  switch (response->failure) {
+  case HTTP_CONNECT:
+  case HTTP_BROKEN:
+  case HTTP_IDLE:
+    s->failure = MODEL_UNREACHABLE;
+    s->again = true;
+    break;
+  case HTTP_UNTRUSTED:
+  case HTTP_TOTAL:
+    s->failure = MODEL_UNREACHABLE;
+    break;
+  case HTTP_NOT_HTTP:
+  case HTTP_TOO_BIG:
+    s->failure = MODEL_NONSENSE;
+    break;
+  case HTTP_INTERRUPTED:
+    s->failure = MODEL_INTERRUPTED;
+    break;
+  case HTTP_STOPPED: // chat_data() has said why
+    break;
+  default:
+    s->failure = MODEL_CONFIG;
+  }
+  return -1;
 }
 
 // Exponential, with jitter of a quarter either way, at most 8 s; what the
@@ -572,56 +638,110 @@ static int64_t chat_pause_ms(struct chat *m, unsigned tries, int64_t retry_after
   return ms * 3 / 4 + (int64_t)((m->jitter >> 33) % (uint64_t)(ms / 2 + 1));
 }
 
-static bool chat_sleep(const struct chat *m, int64_t ms)
+// Is a question that was refused as it was put one that is put otherwise now? Another
+// one may have learnt meanwhile what this server does not take.
+static bool chat_is_stale(struct chat_ask *a)
 {
-  int64_t end = (int64_t)kr_now_ms() + ms;
-  for (int64_t now; (now = (int64_t)kr_now_ms()) < end;) {
-    if (m->options.stop && *m->options.stop)
-      return false;
-    int64_t part = end - now < 50 ? end - now : 50;
-    struct timespec ts = {0, part * 1000000};
-    nanosleep(&ts, NULL);
+  char *now = chat_body(a);
+  bool stale = now && strcmp(now, a->body) != 0;
+  free(now);
+  return stale;
+}
+
+// One try is over, on the pool's thread: the question ends, or is sent again.
+static void chat_ended(void *arg, int rc, const struct http_response *response,
+                       const struct kr_err *why)
+{
+  struct chat_ask *a = arg;
+  struct chat *m = a->m;
+  struct chat_stream *s = &a->stream;
+  a->err = *why;
+  kr_debug("model", "%s: %zu bytes sent, status %ld, %zu bytes received", m->host, strlen(a->body),
+           response->status, response->received);
+  rc = chat_tried(s, rc, response, &a->err);
+  if (rc && !s->otherwise && (response->status == 400 || response->status == 422))
+    s->again = s->otherwise = chat_is_stale(a);
+  bool again = rc && s->again, otherwise = rc && s->otherwise;
+  a->reply.failure = rc ? s->failure : MODEL_FINE;
+  sse_release(&s->sse);
+  kr_bytes_release(&s->text);
+  kr_bytes_release(&s->document);
+  kr_bytes_release(&s->thought);
+  unsigned tries = a->reply.tries;
+  if (otherwise) {
+    a->free_tries++;
+    chat_send(a, 0);
+    return;
   }
-  return !(m->options.stop && *m->options.stop);
+  if (!again || tries - a->free_tries > (unsigned)m->options.retries) {
+    if (again && tries > 1) {
+      size_t n = strlen(a->err.text);
+      snprintf(a->err.text + n, sizeof a->err.text - n, " (%u tries)", tries);
+    }
+    chat_ask_end(a, rc);
+    return;
+  }
+  redact_err(&a->err);
+  int64_t pause = chat_pause_ms(m, tries - a->free_tries, response->retry_after_ms);
+  kr_note("%s; trying again in %.1f s", a->err.text, (double)pause / 1000);
+  chat_send(a, (unsigned)pause);
+}
+
+// --- many questions ---
+
+void chat_begin(void *self, const struct model_request *req, size_t tag)
+{
+  struct chat *m = self;
+  struct chat_ask *a = kr_xcalloc(1, sizeof *a);
+  a->m = m;
+  a->tag = tag;
+  a->begin_ms = kr_now_ms();
+  a->prompt = kr_xstrdup(req->prompt);
+  a->req = (struct model_request){
+      .prompt = a->prompt, .trajectory = req->trajectory, .turn = req->turn};
+  m->n_asked++;
+  chat_send(a, 0);
+}
+
+static struct chat_ask *chat_take(struct chat *m, bool wait)
+{
+  pthread_mutex_lock(&m->lock);
+  while (wait && m->n_asked && !m->ended)
+    pthread_cond_wait(&m->one_ended, &m->lock);
+  struct chat_ask *a = m->ended;
+  if (a)
+    m->ended = a->next;
+  pthread_mutex_unlock(&m->lock);
+  m->n_asked -= a != NULL;
+  return a;
+}
+
+bool chat_next(void *self, bool wait, size_t *tag, struct model_reply *reply, struct kr_err *err)
+{
+  struct chat_ask *a = chat_take(self, wait);
+  if (!a)
+    return false;
+  *tag = a->tag;
+  *reply = a->reply;
+  a->reply.text = NULL;
+  if (a->rc)
+    *err = a->err;
+  chat_ask_free(a);
+  return true;
+}
+
+void chat_cancel(void *self)
+{
+  struct chat *m = self;
+  http_cancel(m->http);
+  for (struct chat_ask *a; (a = chat_take(m, false));)
+    chat_ask_free(a);
 }
 
 int chat_complete(void *self, const struct model_request *req, struct model_reply *reply,
                   struct kr_err *err)
 {
-  struct chat *m = self;
-  struct kr_err why = {""};
-  unsigned free_tries = 0;
-  for (unsigned tries = 1;; tries++) {
-    char *body = m->dialect->body(m, req);
-    if (!body) {
-      reply->failure = MODEL_CONFIG;
-      return kr_err_set(err, "%s: the request could not be put into JSON", m->host);
-    }
-    int64_t retry_after_ms;
-    bool again, otherwise;
-    int rc = chat_try(m, body, reply, &retry_after_ms, &again, &otherwise, &why);
-    free(body);
-    reply->tries = tries;
-    if (!rc)
-      return 0;
-    if (otherwise) {
-      free_tries++; // asked otherwise, not again
-      continue;
-    }
-    if (!again || tries - free_tries > (unsigned)m->options.retries) {
-      kr_err_set(err, "%s", why.text);
-      if (again && tries > 1) {
-        size_t n = strlen(err->text);
-        snprintf(err->text + n, sizeof err->text - n, " (%u tries)", tries);
-      }
-      return -1;
-    }
-    redact_err(&why);
-    int64_t pause = chat_pause_ms(m, tries - free_tries, retry_after_ms);
-    kr_note("%s; trying again in %.1f s", why.text, (double)pause / 1000);
-    if (!chat_sleep(m, pause)) {
-      reply->failure = MODEL_INTERRUPTED;
-      return kr_err_set(err, "%s: interrupted", m->host);
-    }
-  }
+  size_t tag;
+  chat_begin(self, req, 0);
+  return chat_next(self, true, &tag, reply, err) && reply->failure == MODEL_FINE ? 0 : -1;
 }

@@ -1,6 +1,8 @@
 #ifndef KR_DRIVER_CHAT_H
 #define KR_DRIVER_CHAT_H
 
+#include <pthread.h>
+
 #include "model.h"
 #include "sse.h"
 
@@ -13,6 +15,11 @@
 struct cJSON;
 struct chat;
 struct chat_stream;
+struct chat_ask;
+
+// Questions go on at once, on the thread of http.h's pool: what it parses there and
+// tries again holds up no other. A dialect's functions are called with the lock held
+// where they are given a `struct chat`.
 
 struct chat_dialect {
   const char *path;                   // "chat/completions", joined to the base URL
@@ -39,9 +46,13 @@ struct chat {
   char *key; // prefix and key as the header's value, or NULL
   const char *key_from;
   struct model_options options; // numbers and `stop` only
+  uint64_t jitter;
+  pthread_mutex_t lock; // of what follows, and of options.max_tokens
   // What a server has said it does not take: set by `otherwise`, read by `body`.
   bool no_stream_options, max_completion_tokens;
-  uint64_t jitter;
+  pthread_cond_t one_ended;
+  struct chat_ask *ended; // oldest first
+  size_t n_asked;         // begun, and not taken by chat_next(); of the asking thread
 };
 
 enum chat_finish {
@@ -75,6 +86,9 @@ int chat_open(const struct chat_dialect *dialect, const char *name,
               const struct model_options *options, void **self, char **where, struct kr_err *err);
 int chat_complete(void *self, const struct model_request *req, struct model_reply *reply,
                   struct kr_err *err);
+void chat_begin(void *self, const struct model_request *req, size_t tag);
+bool chat_next(void *self, bool wait, size_t *tag, struct model_reply *reply, struct kr_err *err);
+void chat_cancel(void *self);
 void chat_close(void *self);
 
 // For dialects. Each returns -1, but chat_add() and chat_think(), which return 0 to go on.

@@ -3,58 +3,57 @@
 #include <arpa/inet.h>
 #include <curl/curl.h>
 #include <pthread.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
+#include <sys/socket.h>
 
 #include "../evaluator/base/clock.h"
 #include "../evaluator/base/mem.h"
 #include "redact.h"
 
-struct http {
-  CURLM *multi;
-};
-
-// One transfer as the callbacks see it.
+// One transfer as the engine and the callbacks see it.
 struct transfer {
-  const struct http_request *req;
-  struct http_response *out;
+  struct transfer *next;
+  struct http *engine;
+  struct http_request req; // what it points to is borrowed until `done`
+  struct http_response out;
   CURL *easy;
-  const char *host;
+  struct curl_slist *headers;
+  char *host;
+  int64_t due_ms;   // not before this
+  int64_t begin_ms; // 0: not yet
   int64_t last_byte_ms;
+  curl_off_t sent;
   size_t header_bytes;
   char location[512];
-  struct kr_err err; // of the first thing that went wrong here
+  struct kr_err err; // of the first thing that went wrong in a callback
+  bool ended;
+  int rc;
+  struct kr_err why; // of rc
+};
+
+// One thread drives all transfers. What is under `lock` is shared with those who
+// start some; the rest is the thread's own.
+struct http {
+  CURLM *multi;
+  struct transfer *transfers;
+  int64_t last_byte_ms; // of any of them
+  pthread_t thread;
+  pthread_mutex_t lock;
+  pthread_cond_t none_open;
+  bool running, closing, cancelling;
+  struct transfer *incoming;
+  size_t open; // started, and `done` has not returned
 };
 
 static pthread_once_t http_once = PTHREAD_ONCE_INIT;
 
-static void http_start(void)
+static void http_global(void)
 {
   curl_global_init(CURL_GLOBAL_DEFAULT);
-}
-
-struct http *http_new(void)
-{
-  pthread_once(&http_once, http_start);
-  struct http *h = kr_xcalloc(1, sizeof *h);
-  h->multi = curl_multi_init();
-  return h;
-}
-
-void http_free(struct http *h)
-{
-  if (!h)
-    return;
-  if (h->multi)
-    curl_multi_cleanup(h->multi);
-  free(h);
-}
-
-void http_response_release(struct http_response *r)
-{
-  kr_bytes_release(&r->body);
 }
 
 // --- URLs ---
@@ -110,7 +109,7 @@ static CURLU *http_url_read(const char *url, char **scheme, char **host, char **
   char *shown = http_shown_url(url), *user = NULL, *fragment = NULL, *port = NULL;
   *scheme = *host = *shown_host = NULL;
   bool ok = false;
-  pthread_once(&http_once, http_start);
+  pthread_once(&http_once, http_global);
   CURLU *u = curl_url();
   CURLUcode code = u ? curl_url_set(u, CURLUPART_URL, url, CURLU_NON_SUPPORT_SCHEME)
                      : CURLUE_OUT_OF_MEMORY;
@@ -250,14 +249,19 @@ static bool header_value(const char *line, size_t len, const char *name, char *o
   return true;
 }
 
+static void transfer_lives(struct transfer *t)
+{
+  t->last_byte_ms = t->engine->last_byte_ms = (int64_t)kr_now_ms();
+}
+
 static size_t transfer_header(char *line, size_t size, size_t n, void *arg)
 {
   struct transfer *t = arg;
   size_t len = size * n;
-  t->last_byte_ms = (int64_t)kr_now_ms();
+  transfer_lives(t);
   t->header_bytes += len;
   if (t->header_bytes > HTTP_MAX_HEADERS) {
-    t->out->failure = HTTP_TOO_BIG;
+    t->out.failure = HTTP_TOO_BIG;
     kr_err_set(&t->err, "%s: the headers of the answer are longer than %d bytes", t->host,
                HTTP_MAX_HEADERS);
     return 0;
@@ -265,18 +269,18 @@ static size_t transfer_header(char *line, size_t size, size_t n, void *arg)
   char value[512];
   if (len > 5 && !strncmp(line, "HTTP/", 5)) {
     // A new status line: what came before was of a 1xx answer or of a proxy.
-    t->out->content_type[0] = 0;
-    t->out->retry_after_ms = -1;
+    t->out.content_type[0] = 0;
+    t->out.retry_after_ms = -1;
     t->location[0] = 0;
   } else if (header_value(line, len, "content-type", value, sizeof value)) {
     size_t m = strcspn(value, "; \t");
-    snprintf(t->out->content_type, sizeof t->out->content_type, "%.*s", (int)m, value);
-    for (char *p = t->out->content_type; *p; p++) {
+    snprintf(t->out.content_type, sizeof t->out.content_type, "%.*s", (int)m, value);
+    for (char *p = t->out.content_type; *p; p++) {
       if (*p >= 'A' && *p <= 'Z')
         *p += 'a' - 'A';
     }
   } else if (header_value(line, len, "retry-after", value, sizeof value)) {
-    t->out->retry_after_ms = http_retry_after_ms(value, time(NULL));
+    t->out.retry_after_ms = http_retry_after_ms(value, time(NULL));
   } else if (header_value(line, len, "location", value, sizeof value)) {
     snprintf(t->location, sizeof t->location, "%s", value);
   }
@@ -287,36 +291,36 @@ static size_t transfer_data(char *data, size_t size, size_t n, void *arg)
 {
   struct transfer *t = arg;
   size_t len = size * n;
-  size_t max = t->req->max_bytes ? t->req->max_bytes : HTTP_MAX_BYTES;
-  t->last_byte_ms = (int64_t)kr_now_ms();
-  if (len > max - t->out->received) {
-    t->out->failure = HTTP_TOO_BIG;
+  size_t max = t->req.max_bytes ? t->req.max_bytes : HTTP_MAX_BYTES;
+  transfer_lives(t);
+  if (len > max - t->out.received) {
+    t->out.failure = HTTP_TOO_BIG;
     kr_err_set(&t->err, "%s sent more than %zu MiB in one reply", t->host, max >> 20);
     return 0;
   }
-  t->out->received += len;
+  t->out.received += len;
   long status = 0;
   curl_easy_getinfo(t->easy, CURLINFO_RESPONSE_CODE, &status);
   if (status >= 200 && status < 300) {
-    if (t->req->on_data && t->req->on_data(t->req->arg, t->out->content_type, data, len, &t->err)) {
-      t->out->failure = HTTP_STOPPED;
+    if (t->req.on_data && t->req.on_data(t->req.arg, t->out.content_type, data, len, &t->err)) {
+      t->out.failure = HTTP_STOPPED;
       return 0;
     }
     return len;
   }
   // An error page: its beginning is enough, the rest is read and dropped.
-  size_t room = t->out->body.max - t->out->body.len;
-  kr_bytes_add(&t->out->body, data, len < room ? len : room);
+  size_t room = t->out.body.max - t->out.body.len;
+  kr_bytes_add(&t->out.body, data, len < room ? len : room);
   return len;
 }
 
 // --- one request ---
 
-static int http_failed(const struct transfer *t, CURLcode code, struct kr_err *err)
+static int transfer_failed(struct transfer *t, CURLcode code, struct kr_err *err)
 {
   char detail[CURL_ERROR_SIZE] = "";
   const char *words = curl_easy_strerror(code);
-  struct http_response *out = t->out;
+  struct http_response *out = &t->out;
   switch (code) {
   case CURLE_COULDNT_RESOLVE_HOST:
   case CURLE_COULDNT_RESOLVE_PROXY:
@@ -345,77 +349,41 @@ static int http_failed(const struct transfer *t, CURLcode code, struct kr_err *e
                out->received ? "in the middle of its reply" : "without a reply", words);
   else if (code == CURLE_OPERATION_TIMEDOUT)
     kr_err_set(err, "%s: no connection within %u s", t->host,
-               (t->req->connect_ms ? t->req->connect_ms : 10000) / 1000);
+               (t->req.connect_ms ? t->req.connect_ms : 10000) / 1000);
   else
     kr_err_set(err, "%s: %s%s", t->host, words, detail);
   return -1;
 }
 
-static int http_redirected(const struct transfer *t, struct kr_err *err)
+static int transfer_redirected(struct transfer *t, struct kr_err *err)
 {
-  t->out->failure = HTTP_REDIRECT;
+  t->out.failure = HTTP_REDIRECT;
   char *to = t->location[0] ? http_shown_url(t->location) : NULL;
   kr_err_set(err, "%s answered %ld, a redirect to %s; redirects are not followed, since the key "
              "and the code would go along: give the right address with --base-url",
-             t->host, t->out->status, to ? to : "nowhere");
+             t->host, t->out.status, to ? to : "nowhere");
   free(to);
   return -1;
 }
 
-// Runs the transfer to its end, a limit, or an interruption.
-static int http_drive(struct http *h, struct transfer *t, struct kr_err *err)
+static void transfer_end(struct transfer *t, int rc)
 {
-  const struct http_request *req = t->req;
-  int64_t idle = req->idle_ms ? req->idle_ms : 60000;
-  int64_t total = req->total_ms ? req->total_ms : 30 * 60 * 1000;
-  int64_t begin = (int64_t)kr_now_ms();
-  t->last_byte_ms = begin;
-  curl_off_t sent = 0;
-  for (;;) {
-    int running = 0;
-    CURLMcode mc = curl_multi_perform(h->multi, &running);
-    if (mc != CURLM_OK) {
-      t->out->failure = HTTP_BROKEN;
-      return kr_err_set(err, "%s: %s", t->host, curl_multi_strerror(mc));
-    }
-    int left;
-    for (CURLMsg *msg; (msg = curl_multi_info_read(h->multi, &left));) {
-      if (msg->msg != CURLMSG_DONE || msg->easy_handle != t->easy)
-        continue;
-      CURLcode code = msg->data.result;
-      curl_easy_getinfo(t->easy, CURLINFO_RESPONSE_CODE, &t->out->status);
-      if (t->err.text[0]) {
-        kr_err_set(err, "%s", t->err.text);
-        return -1;
-      }
-      return code == CURLE_OK ? 0 : http_failed(t, code, err);
-    }
-    if (req->stop && *req->stop) {
-      t->out->failure = HTTP_INTERRUPTED;
-      return kr_err_set(err, "%s: interrupted", t->host);
-    }
-    int64_t now = (int64_t)kr_now_ms();
-    // A long request on a slow line is not silence.
-    curl_off_t up = 0;
-    curl_easy_getinfo(t->easy, CURLINFO_SIZE_UPLOAD_T, &up);
-    if (up != sent) {
-      sent = up;
-      t->last_byte_ms = now;
-    }
-    if (now - t->last_byte_ms >= idle) {
-      t->out->failure = HTTP_IDLE;
-      return kr_err_set(err, "%s sent nothing for %g s", t->host, (double)idle / 1000);
-    }
-    if (now - begin >= total) {
-      t->out->failure = HTTP_TOTAL;
-      return kr_err_set(err, "%s did not finish its reply within %g s", t->host,
-                        (double)total / 1000);
-    }
-    int64_t wait = idle - (now - t->last_byte_ms);
-    if (wait > total - (now - begin))
-      wait = total - (now - begin);
-    curl_multi_poll(h->multi, NULL, 0, wait < 100 ? (int)wait : 100, NULL);
-  }
+  t->ended = true;
+  t->rc = rc;
+}
+
+// libcurl is done with it.
+static void transfer_finish(struct transfer *t, CURLcode code)
+{
+  int rc = 0;
+  curl_easy_getinfo(t->easy, CURLINFO_RESPONSE_CODE, &t->out.status);
+  if (t->err.text[0])
+    rc = kr_err_set(&t->why, "%s", t->err.text);
+  else if (code != CURLE_OK)
+    rc = transfer_failed(t, code, &t->why);
+  else if (t->out.status >= 300 && t->out.status < 400)
+    rc = transfer_redirected(t, &t->why);
+  transfer_end(t, rc);
 }
 
 static bool header_is_clean(const char *s)
@@ -427,106 +395,315 @@ static bool header_is_clean(const char *s)
   return true;
 }
 
-int http_post(struct http *h, const struct http_request *req, struct http_response *out,
-              struct kr_err *err)
+static int transfer_headers(struct transfer *t, struct kr_err *err)
 {
-  int rc = -1;
-  char *scheme = NULL, *bare = NULL, *host = NULL;
-  struct curl_slist *headers = NULL;
-  struct transfer t = {.req = req, .out = out};
-  bool added = false, secret = false;
-  memset(out, 0, sizeof *out);
-  out->retry_after_ms = -1;
-  out->failure = HTTP_REFUSED;
-  kr_bytes_init(&out->body, HTTP_MAX_ERROR_BODY);
-
-  // OpenSSL writes with write(2): a server that hangs up must not kill us.
-  sigset_t pipe_set, old_set;
-  sigemptyset(&pipe_set);
-  sigaddset(&pipe_set, SIGPIPE);
-  pthread_sigmask(SIG_BLOCK, &pipe_set, &old_set);
-
-  CURLU *u = http_url_read(req->url, &scheme, &bare, &host, err);
-  if (!u)
-    goto out;
-  t.host = host;
-  bool loopback = http_is_loopback(bare), tls = !strcmp(scheme, "https");
-  for (size_t i = 0; i < req->n_headers; i++) {
-    const struct http_header *header = &req->headers[i];
+  bool secret = false;
+  for (size_t i = 0; i < t->req.n_headers; i++) {
+    const struct http_header *header = &t->req.headers[i];
     secret |= header->secret;
-    if (!header_is_clean(header->name) || !header_is_clean(header->value)) {
-      kr_err_set(err, "%s: the value of the %s header holds a control or non-ASCII character",
-                 host, header->name);
-      goto out;
-    }
+    if (!header_is_clean(header->name) || !header_is_clean(header->value))
+      return kr_err_set(err,
+                        "%s: the value of the %s header holds a control or non-ASCII character",
+                        t->host, header->name);
     char *line = kr_xasprintf("%s: %s", header->name, header->value);
-    struct curl_slist *more = curl_slist_append(headers, line);
+    struct curl_slist *more = curl_slist_append(t->headers, line);
     explicit_bzero(line, strlen(line));
     free(line);
     if (more)
-      headers = more;
+      t->headers = more;
   }
-  if (secret && http_may_carry_key(req->url, err))
-    goto out;
   // curl would wait a second for a server's 100 before it sends a large body.
-  headers = curl_slist_append(headers, "Expect:");
-  t.easy = curl_easy_init();
-  if (!t.easy || !h->multi || !headers) {
-    kr_err_set(err, "%s: libcurl could not be started", host);
-    goto out;
-  }
-  curl_easy_setopt(t.easy, CURLOPT_URL, req->url);
-  curl_easy_setopt(t.easy, CURLOPT_PROTOCOLS_STR, "http,https");
-  curl_easy_setopt(t.easy, CURLOPT_FOLLOWLOCATION, 0L);
-  curl_easy_setopt(t.easy, CURLOPT_NETRC, (long)CURL_NETRC_IGNORED);
-  curl_easy_setopt(t.easy, CURLOPT_SSL_VERIFYPEER, 1L);
-  curl_easy_setopt(t.easy, CURLOPT_SSL_VERIFYHOST, 2L);
-  curl_easy_setopt(t.easy, CURLOPT_NOSIGNAL, 1L);
-  curl_easy_setopt(t.easy, CURLOPT_NOPROGRESS, 1L);
+  struct curl_slist *more = curl_slist_append(t->headers, "Expect:");
+  if (more)
+    t->headers = more;
+  return secret ? http_may_carry_key(t->req.url, err) : 0;
+}
+
+// Children are started while connections are open, and must not have them.
+static curl_socket_t transfer_socket(void *arg, curlsocktype purpose, struct curl_sockaddr *a)
+{
+  (void)arg;
+  (void)purpose;
+  return socket(a->family, a->socktype | SOCK_CLOEXEC, a->protocol);
+}
+
+// Checks it and makes it ready to go.
+static int transfer_open(struct transfer *t, struct kr_err *err)
+{
+  char *scheme = NULL, *bare = NULL;
+  CURLU *u = http_url_read(t->req.url, &scheme, &bare, &t->host, err);
+  if (!u)
+    return -1;
+  bool direct = http_is_loopback(bare) || strcmp(scheme, "https");
+  curl_url_cleanup(u);
+  free(scheme);
+  free(bare);
+  if (transfer_headers(t, err))
+    return -1;
+  t->easy = curl_easy_init();
+  if (!t->easy || !t->engine->multi || !t->headers)
+    return kr_err_set(err, "%s: libcurl could not be started", t->host);
+  curl_easy_setopt(t->easy, CURLOPT_URL, t->req.url);
+  curl_easy_setopt(t->easy, CURLOPT_PROTOCOLS_STR, "http,https");
+  curl_easy_setopt(t->easy, CURLOPT_FOLLOWLOCATION, 0L);
+  curl_easy_setopt(t->easy, CURLOPT_NETRC, (long)CURL_NETRC_IGNORED);
+  curl_easy_setopt(t->easy, CURLOPT_SSL_VERIFYPEER, 1L);
+  curl_easy_setopt(t->easy, CURLOPT_SSL_VERIFYHOST, 2L);
+  curl_easy_setopt(t->easy, CURLOPT_NOSIGNAL, 1L);
+  curl_easy_setopt(t->easy, CURLOPT_NOPROGRESS, 1L);
   // As OpenSSL's own tools have it: certificates of the user's instead of the system's.
   const char *ca = getenv("SSL_CERT_FILE");
   if (ca && *ca)
-    curl_easy_setopt(t.easy, CURLOPT_CAINFO, ca);
-  if (loopback || !tls)
-    curl_easy_setopt(t.easy, CURLOPT_PROXY, "");
-  curl_easy_setopt(t.easy, CURLOPT_HTTPHEADER, headers);
-  curl_easy_setopt(t.easy, CURLOPT_POST, 1L);
-  curl_easy_setopt(t.easy, CURLOPT_POSTFIELDS, req->body);
-  curl_easy_setopt(t.easy, CURLOPT_POSTFIELDSIZE_LARGE, (curl_off_t)req->body_len);
-  curl_easy_setopt(t.easy, CURLOPT_CONNECTTIMEOUT_MS,
-                   (long)(req->connect_ms ? req->connect_ms : 10000));
-  curl_easy_setopt(t.easy, CURLOPT_HEADERFUNCTION, transfer_header);
-  curl_easy_setopt(t.easy, CURLOPT_HEADERDATA, &t);
-  curl_easy_setopt(t.easy, CURLOPT_WRITEFUNCTION, transfer_data);
-  curl_easy_setopt(t.easy, CURLOPT_WRITEDATA, &t);
-  if (curl_multi_add_handle(h->multi, t.easy) != CURLM_OK) {
-    kr_err_set(err, "%s: libcurl could not take the request", host);
-    goto out;
+    curl_easy_setopt(t->easy, CURLOPT_CAINFO, ca);
+  if (direct)
+    curl_easy_setopt(t->easy, CURLOPT_PROXY, "");
+  curl_easy_setopt(t->easy, CURLOPT_HTTPHEADER, t->headers);
+  curl_easy_setopt(t->easy, CURLOPT_POST, 1L);
+  curl_easy_setopt(t->easy, CURLOPT_POSTFIELDS, t->req.body);
+  curl_easy_setopt(t->easy, CURLOPT_POSTFIELDSIZE_LARGE, (curl_off_t)t->req.body_len);
+  curl_easy_setopt(t->easy, CURLOPT_CONNECTTIMEOUT_MS,
+                   (long)(t->req.connect_ms ? t->req.connect_ms : 10000));
+  curl_easy_setopt(t->easy, CURLOPT_OPENSOCKETFUNCTION, transfer_socket);
+  curl_easy_setopt(t->easy, CURLOPT_HEADERFUNCTION, transfer_header);
+  curl_easy_setopt(t->easy, CURLOPT_HEADERDATA, t);
+  curl_easy_setopt(t->easy, CURLOPT_WRITEFUNCTION, transfer_data);
+  curl_easy_setopt(t->easy, CURLOPT_WRITEDATA, t);
+  curl_easy_setopt(t->easy, CURLOPT_PRIVATE, t);
+  return 0;
+}
+
+static void transfer_begin(struct transfer *t, int64_t now)
+{
+  t->begin_ms = t->last_byte_ms = now;
+  if (curl_multi_add_handle(t->engine->multi, t->easy) != CURLM_OK) {
+    t->out.failure = HTTP_REFUSED;
+    transfer_end(t, kr_err_set(&t->why, "%s: libcurl could not take the request", t->host));
+    curl_easy_cleanup(t->easy);
+    t->easy = NULL;
   }
-  added = true;
-  out->failure = HTTP_FINE;
-  if (http_drive(h, &t, err))
-    goto out;
-  if (out->status >= 300 && out->status < 400) {
-    http_redirected(&t, err);
-    goto out;
+}
+
+// Ends it at a limit. Returns how long it may go on otherwise.
+static int64_t transfer_limits(struct transfer *t, int64_t now)
+{
+  int64_t idle = t->req.idle_ms ? t->req.idle_ms : 60000;
+  int64_t total = t->req.total_ms ? t->req.total_ms : 30 * 60 * 1000;
+  if (!t->begin_ms)
+    return t->due_ms - now;
+  // A long request on a slow line is not silence.
+  curl_off_t up = 0;
+  curl_easy_getinfo(t->easy, CURLINFO_SIZE_UPLOAD_T, &up);
+  if (up != t->sent) {
+    t->sent = up;
+    transfer_lives(t);
   }
-  rc = 0;
-out:
-  if (added)
-    curl_multi_remove_handle(h->multi, t.easy);
-  if (t.easy)
-    curl_easy_cleanup(t.easy);
-  curl_slist_free_all(headers);
-  if (u)
-    curl_url_cleanup(u);
-  free(scheme);
-  free(bare);
-  free(host);
-  redact_err(err);
-  struct timespec none = {0};
-  while (sigtimedwait(&pipe_set, NULL, &none) == SIGPIPE) {
+  // Neither is a queue: who waits for the first byte waits as long as others get theirs.
+  int64_t last = t->last_byte_ms;
+  if (!t->header_bytes && t->engine->last_byte_ms > last)
+    last = t->engine->last_byte_ms;
+  if (now - last >= idle) {
+    t->out.failure = HTTP_IDLE;
+    transfer_end(t, kr_err_set(&t->why, "%s sent nothing for %g s", t->host, (double)idle / 1000));
+  } else if (now - t->begin_ms >= total) {
+    t->out.failure = HTTP_TOTAL;
+    transfer_end(t, kr_err_set(&t->why, "%s did not finish its reply within %g s", t->host,
+                               (double)total / 1000));
   }
-  pthread_sigmask(SIG_SETMASK, &old_set, NULL);
-  return rc;
+  int64_t wait = idle - (now - last), rest = total - (now - t->begin_ms);
+  return wait < rest ? wait : rest;
+}
+
+static void transfer_free(struct transfer *t)
+{
+  if (t->easy) {
+    curl_multi_remove_handle(t->engine->multi, t->easy);
+    curl_easy_cleanup(t->easy);
+  }
+  curl_slist_free_all(t->headers);
+  kr_bytes_release(&t->out.body);
+  free(t->host);
+  free(t);
+}
+
+// --- the engine ---
+
+// Whether *stop was set is looked at so often.
+enum { ENGINE_TICK_MS = 100, ENGINE_SLEEP_MS = 60000 };
+
+// Takes over what was started meanwhile. Returns false when it is to end.
+static bool engine_take(struct http *h, bool *cancelling)
+{
+  pthread_mutex_lock(&h->lock);
+  struct transfer *first = h->incoming;
+  h->incoming = NULL;
+  *cancelling = h->cancelling;
+  bool end = h->closing && !first && !h->transfers;
+  pthread_mutex_unlock(&h->lock);
+  while (first) {
+    struct transfer *t = first;
+    first = t->next;
+    t->next = h->transfers;
+    h->transfers = t;
+    t->out.failure = HTTP_REFUSED;
+    if (transfer_open(t, &t->why))
+      transfer_end(t, -1);
+    else
+      t->out.failure = HTTP_FINE;
+  }
+  return !end;
+}
+
+static void engine_perform(struct http *h)
+{
+  int running = 0, left;
+  CURLMcode mc = curl_multi_perform(h->multi, &running);
+  for (CURLMsg *msg; (msg = curl_multi_info_read(h->multi, &left));) {
+    struct transfer *t = NULL;
+    CURLcode code = msg->data.result;
+    curl_easy_getinfo(msg->easy_handle, CURLINFO_PRIVATE, &t);
+    if (msg->msg == CURLMSG_DONE && t && !t->ended)
+      transfer_finish(t, code);
+  }
+  for (struct transfer *t = h->transfers; mc != CURLM_OK && t; t = t->next) {
+    if (t->ended)
+      continue;
+    t->out.failure = HTTP_BROKEN;
+    transfer_end(t, kr_err_set(&t->why, "%s: %s", t->host, curl_multi_strerror(mc)));
+  }
+}
+
+// Tells of those that ended, and forgets them. Returns whether there were any.
+static bool engine_tell(struct http *h)
+{
+  bool any = false;
+  for (struct transfer **at = &h->transfers; *at;) {
+    struct transfer *t = *at;
+    if (!t->ended) {
+      at = &t->next;
+      continue;
+    }
+    *at = t->next;
+    if (t->rc)
+      redact_err(&t->why);
+    t->req.done(t->req.arg, t->rc, &t->out, &t->why);
+    transfer_free(t);
+    any = true;
+    pthread_mutex_lock(&h->lock);
+    if (!--h->open)
+      pthread_cond_broadcast(&h->none_open);
+    pthread_mutex_unlock(&h->lock);
+  }
+  return any;
+}
+
+static void *engine_run(void *arg)
+{
+  struct http *h = arg;
+  for (bool cancelling; engine_take(h, &cancelling);) {
+    int64_t now = (int64_t)kr_now_ms(), wait = ENGINE_SLEEP_MS;
+    for (struct transfer *t = h->transfers; t; t = t->next) {
+      bool stopped = cancelling || (t->req.stop && *t->req.stop);
+      if (!t->ended && !stopped && !t->begin_ms && now >= t->due_ms)
+        transfer_begin(t, now);
+    }
+    engine_perform(h);
+    now = (int64_t)kr_now_ms();
+    for (struct transfer *t = h->transfers; t; t = t->next) {
+      if (t->ended)
+        continue;
+      if (cancelling || (t->req.stop && *t->req.stop)) {
+        t->out.failure = HTTP_INTERRUPTED;
+        transfer_end(t, kr_err_set(&t->why, "%s: interrupted", t->host));
+        continue;
+      }
+      int64_t left = transfer_limits(t, now);
+      wait = left < wait ? left : wait;
+      if (t->req.stop && wait > ENGINE_TICK_MS)
+        wait = ENGINE_TICK_MS;
+    }
+    if (!engine_tell(h))
+      curl_multi_poll(h->multi, NULL, 0, wait > 0 ? (int)wait : 0, NULL);
+  }
+  return NULL;
+}
+
+struct http *http_new(void)
+{
+  pthread_once(&http_once, http_global);
+  struct http *h = kr_xcalloc(1, sizeof *h);
+  h->multi = curl_multi_init();
+  pthread_mutex_init(&h->lock, NULL);
+  pthread_cond_init(&h->none_open, NULL);
+  return h;
+}
+
+void http_free(struct http *h)
+{
+  if (!h)
+    return;
+  if (h->running) {
+    http_cancel(h);
+    pthread_mutex_lock(&h->lock);
+    h->closing = true;
+    pthread_mutex_unlock(&h->lock);
+    curl_multi_wakeup(h->multi);
+    pthread_join(h->thread, NULL);
+  }
+  if (h->multi)
+    curl_multi_cleanup(h->multi);
+  pthread_mutex_destroy(&h->lock);
+  pthread_cond_destroy(&h->none_open);
+  free(h);
+}
+
+// The thread begins with the first request. Signals are for the others; and OpenSSL
+// writes with write(2): a server that hangs up must not kill us.
+static int http_run(struct http *h)
+{
+  sigset_t all, old;
+  sigfillset(&all);
+  if (h->running)
+    return 0;
+  pthread_sigmask(SIG_SETMASK, &all, &old);
+  h->running = h->multi && !pthread_create(&h->thread, NULL, engine_run, h);
+  pthread_sigmask(SIG_SETMASK, &old, NULL);
+  return h->running ? 0 : -1;
+}
+
+void http_start(struct http *h, const struct http_request *req, unsigned delay_ms)
+{
+  struct transfer *t = kr_xcalloc(1, sizeof *t);
+  t->engine = h;
+  t->req = *req;
+  t->due_ms = (int64_t)kr_now_ms() + delay_ms;
+  t->out.retry_after_ms = -1;
+  kr_bytes_init(&t->out.body, HTTP_MAX_ERROR_BODY);
+  pthread_mutex_lock(&h->lock);
+  if (!http_run(h)) {
+    t->next = h->incoming;
+    h->incoming = t;
+    h->open++;
+    t = NULL;
+  }
+  pthread_mutex_unlock(&h->lock);
+  if (!t) {
+    curl_multi_wakeup(h->multi);
+    return;
+  }
+  t->out.failure = HTTP_REFUSED;
+  kr_err_set(&t->why, "libcurl could not be started");
+  req->done(req->arg, -1, &t->out, &t->why);
+  transfer_free(t);
+}
+
+void http_cancel(struct http *h)
+{
+  pthread_mutex_lock(&h->lock);
+  h->cancelling = true;
+  if (h->running)
+    curl_multi_wakeup(h->multi);
+  while (h->open)
+    pthread_cond_wait(&h->none_open, &h->lock);
+  h->cancelling = false;
+  pthread_mutex_unlock(&h->lock);
 }

@@ -22,7 +22,11 @@
 // this machine or for plain http. Every sentence is redacted; bodies are handed
 // on as they came, for their readers to parse and then to redact.
 
-struct http; // a connection pool, for one thread at a time
+// All requests of a pool go on at once, driven by a thread of its own, which
+// begins with the first one. Nothing here waits but http_cancel().
+
+struct http; // a pool of connections and the thread that drives them
+struct http_response;
 
 enum {
   HTTP_MAX_BYTES = 64 << 20,    // of a reply
@@ -42,16 +46,22 @@ struct http_request {
   const void *body;
   size_t body_len;
   unsigned connect_ms; // 0: 10 s
-  unsigned idle_ms;    // no byte for so long; 0: 60 s
+  // No byte for so long; 0: 60 s. Until its first byte a request counts what comes
+  // for others of the pool as life: a server that answers them has it in a queue.
+  unsigned idle_ms;
   unsigned total_ms;   // 0: 30 min
   size_t max_bytes;    // of the reply; 0: HTTP_MAX_BYTES
-  // Polled several times a second; NULL: never interrupted.
+  // Looked at several times a second; NULL: never interrupted.
   const volatile sig_atomic_t *stop;
   // Receives the body of a 2xx answer as it comes, not redacted. Returns 0, or
   // -1 with `err` set to stop; `content_type` is the answer's, in lower case,
   // without parameters.
   int (*on_data)(void *arg, const char *content_type, const char *data, size_t len,
                  struct kr_err *err);
+  // Called once at the end. `rc` is 0 when there was an answer, whatever its status
+  // (a redirect aside), or -1 with `out->failure` and a sentence that begins with the
+  // host. Both functions run on the pool's thread; http_start() may be called there.
+  void (*done)(void *arg, int rc, const struct http_response *out, const struct kr_err *err);
   void *arg;
 };
 
@@ -67,7 +77,7 @@ enum http_failure {
   HTTP_TOO_BIG,
   HTTP_REDIRECT,
   HTTP_STOPPED,     // on_data said so
-  HTTP_INTERRUPTED  // *stop was set
+  HTTP_INTERRUPTED  // *stop was set, or http_cancel()
 };
 
 struct http_response {
@@ -80,14 +90,15 @@ struct http_response {
 };
 
 struct http *http_new(void);
+// Cancels first what still goes on.
 void http_free(struct http *h);
 
-// Returns 0 when there was an answer, whatever its status (a redirect aside),
-// or -1 with `failure` and a sentence that begins with the host. `out` is
-// filled in any case; http_response_release() frees it.
-int http_post(struct http *h, const struct http_request *req, struct http_response *out,
-              struct kr_err *err);
-void http_response_release(struct http_response *r);
+// Starts a request after `delay_ms`. Copies `*req` and borrows all that it points to
+// until `done`, which is told of everything, a refusal to send it included.
+void http_start(struct http *h, const struct http_request *req, unsigned delay_ms);
+// Ends everything with HTTP_INTERRUPTED, also what is started meanwhile, and returns
+// when the last `done` has. Not for the pool's own thread.
+void http_cancel(struct http *h);
 
 // Checks a base URL and joins `path` to it: scheme http or https, a host, no
 // user, no fragment. A query is kept. `*url` and `*host` ("localhost:8000")

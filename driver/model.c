@@ -141,6 +141,30 @@ int model_complete(struct model *m, const struct model_request *req, struct mode
   return rc;
 }
 
+bool model_is_concurrent(const struct model *m)
+{
+  return m->kind->begin != NULL;
+}
+
+void model_begin(struct model *m, const struct model_request *req, size_t tag)
+{
+  m->kind->begin(m->self, req, tag);
+}
+
+bool model_next(struct model *m, bool wait, size_t *tag, struct model_reply *reply,
+                struct kr_err *err)
+{
+  bool took = m->kind->next(m->self, wait, tag, reply, err);
+  if (took && reply->failure != MODEL_FINE)
+    redact_err(err);
+  return took;
+}
+
+void model_cancel(struct model *m)
+{
+  m->kind->cancel(m->self);
+}
+
 void model_reply_release(struct model_reply *r)
 {
   free(r->text);

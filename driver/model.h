@@ -10,7 +10,7 @@
 #include "../evaluator/base/err.h"
 
 // Who is asked for variants. A model is opened once, asked many times by one
-// thread, and closed.
+// thread, and closed. Those behind a server can be asked many things at once.
 //
 //   builtin       the rules of rewriter/rules/ (model_builtin.c); needs nothing
 //   openai:NAME   chat completions of any compatible server (model_openai.c)
@@ -89,6 +89,10 @@ struct model;
 struct model_kind {
   int (*complete)(void *self, const struct model_request *req, struct model_reply *reply,
                   struct kr_err *err);
+  // Where it can be asked many things at once: as model_begin() and its kind.
+  void (*begin)(void *self, const struct model_request *req, size_t tag);
+  bool (*next)(void *self, bool wait, size_t *tag, struct model_reply *reply, struct kr_err *err);
+  void (*cancel)(void *self);
   void (*close)(void *self);
   bool needs_no_prompt;
 };
@@ -101,6 +105,19 @@ int model_open(const char *spec, const struct model_options *options, struct mod
 // names the server or the file. The caller releases `reply` either way.
 int model_complete(struct model *m, const struct model_request *req, struct model_reply *reply,
                    struct kr_err *err);
+
+// Can it be asked many things at once? Only then may the next three be called, and
+// model_complete() only when nothing is asked.
+bool model_is_concurrent(const struct model *m);
+// Asks, and does not wait. Borrows `req` for the time of the call.
+void model_begin(struct model *m, const struct model_request *req, size_t tag);
+// Takes one that ended, well or not (reply->failure, and then `err`): its tag and its
+// reply. False when none has ended yet, with `wait` when nothing is asked.
+bool model_next(struct model *m, bool wait, size_t *tag, struct model_reply *reply,
+                struct kr_err *err);
+// Breaks off all that is asked; none of it comes back.
+void model_cancel(struct model *m);
+
 // Which and where, on one line: "kevin-32b at https://host/v1 (key from OPENAI_API_KEY)".
 const char *model_where(const struct model *m);
 // For provenance: "kevin-32b", "replay".

@@ -161,4 +161,8 @@ int model_anthropic_open(const char *name, const struct model_options *options, 
   return chat_open(&anthropic, name, options, self, where, err);
 }
 
-const struct model_kind model_anthropic = {.complete = chat_complete, .close = chat_close};
+const struct model_kind model_anthropic = {.complete = chat_complete,
+                                       .begin = chat_begin,
+                                       .next = chat_next,
+                                       .cancel = chat_cancel,
+                                       .close = chat_close};

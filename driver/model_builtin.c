@@ -372,4 +372,5 @@ int model_builtin_open(void **self, char **where, struct kr_err *err)
   return 0;
 }
 
-const struct model_kind model_builtin = {builtin_complete, builtin_close, .needs_no_prompt = true};
+const struct model_kind model_builtin = {
+    .complete = builtin_complete, .close = builtin_close, .needs_no_prompt = true};

@@ -134,4 +134,8 @@ int model_openai_open(const char *name, const struct model_options *options, voi
   return chat_open(&openai, name, options, self, where, err);
 }
 
-const struct model_kind model_openai = {.complete = chat_complete, .close = chat_close};
+const struct model_kind model_openai = {.complete = chat_complete,
+                                       .begin = chat_begin,
+                                       .next = chat_next,
+                                       .cancel = chat_cancel,
+                                       .close = chat_close};

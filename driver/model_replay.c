@@ -236,4 +236,4 @@ static int replay_complete(void *self, const struct model_request *req, struct m
                     req->kernel, req->trajectory, req->turn);
 }
 
-const struct model_kind model_replay = {replay_complete, replay_close, false};
+const struct model_kind model_replay = {.complete = replay_complete, .close = replay_close};

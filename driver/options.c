@@ -17,6 +17,7 @@ enum option_id {
   OPT_VERBOSE = 'v',
   OPT_QUIET = 'q',
   OPT_HELP = 'h',
+  OPT_JOBS = 'j',
   OPT_CHECK = 256,
   OPT_VERIFY,
   OPT_LIST,
@@ -106,6 +107,7 @@ static const struct option_row {
     {OPT_MAX_CALLS, "max-calls", "N", "stop after N calls of the model"},
     {OPT_MAX_TOKENS, "max-tokens", "N", "stop after N tokens of prompts and replies"},
     {OPT_TIME_BUDGET, "time-budget", "TIME", "stop asking after TIME: 90s, 30m or 2h; a plain number is seconds"},
+    {OPT_JOBS, "jobs", "N", "ask a server N things at once; default as many as attempts, up to 64"},
     {OPT_STORE, "store", "FILE", "where a run is kept as it happens, to be gone on with"},
     {OPT_YES, "yes", NULL, "start without asking, whatever the plan says"},
     {OPT_ALLOW_NETWORK, "allow-network", NULL, "ask a model over the network in a pre-commit hook"},
@@ -373,6 +375,13 @@ static int option_take(struct options *o, int id, const char *name, const char *
     if (!v)
       return kr_err_set(err, "--%s must be at least 1", name);
     *(id == OPT_TURNS ? &o->turns : &o->trajectories) = (unsigned)v;
+    return 0;
+  case OPT_JOBS:
+    if (option_unsigned(name, arg, 1024, &v, err))
+      return -1;
+    if (!v)
+      return kr_err_set(err, "--jobs must be at least 1");
+    o->jobs = (unsigned)v;
     return 0;
   case OPT_MAX_CALLS:
     if (option_unsigned(name, arg, UINT_MAX, &v, err))

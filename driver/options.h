@@ -47,6 +47,7 @@ struct options {
   const char *base_url, *api_key_file;
   unsigned trajectories, turns, max_calls;
   unsigned beam_keep, beam_every; // 0: no beam
+  unsigned jobs;                  // questions at once; 0: not said
   const char *preset;             // NULL, or "kevin"
   const char *profile;            // of prompts: "default", "kevin"
   const char *prompts;            // --prompts: a folder, or NULL

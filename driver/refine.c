@@ -6,6 +6,7 @@
 #include "../evaluator/base/clock.h"
 #include "../evaluator/base/mem.h"
 #include "feedback.h"
+#include "refine_internal.h"
 
 enum { REFINE_DEFAULT = 4, REFINE_MAX_TOLD = 64 << 10 };
 
@@ -66,15 +67,15 @@ static size_t refine_twin(const struct refine_result *result, const struct varia
 
 // --- one turn ---
 
-static void refine_say(const struct refine *r, struct refine_event *e, enum refine_event_kind kind)
+void refine_say(const struct refine *r, struct refine_event *e, enum refine_event_kind kind)
 {
   e->kind = kind;
   if (r->event)
     r->event(r->event_arg, e);
 }
 
-static struct refine_turn *refine_find(const struct refine_result *result, unsigned trajectory,
-                                       unsigned turn)
+struct refine_turn *refine_find(const struct refine_result *result, unsigned trajectory,
+                                unsigned turn)
 {
   for (size_t i = 0; i < result->n; i++)
     if (result->turns[i].trajectory == trajectory && result->turns[i].turn == turn)
@@ -128,14 +129,12 @@ static struct store_turn refine_kept(const struct refine_result *result,
   return k;
 }
 
-// Fills t->prompt and t->reply.
-static int refine_ask(const struct refine *r, struct refine_result *result,
-                      struct refine_event *event, struct refine_turn *t, struct kr_err *err)
+int refine_question(const struct refine *r, struct refine_result *result,
+                    struct refine_event *event, struct refine_turn *t, struct model_request *req,
+                    struct kr_err *err)
 {
   const struct kr_contract *c = r->task.contract;
-  struct model_reply reply = {0};
   struct prompt_turn *history = kr_xcalloc(event->turn, sizeof *history);
-  struct model_turn *turns = kr_xcalloc(result->n + 1, sizeof *turns);
   size_t n = refine_history(result, t->parent, history);
   struct kr_bytes prompt;
   kr_bytes_init(&prompt, KR_BYTES_DEFAULT_MAX);
@@ -145,6 +144,7 @@ static int refine_ask(const struct refine *r, struct refine_result *result,
     result->end = REFINE_PROMPT;
     goto out;
   }
+  struct model_turn *turns = kr_xcalloc(result->n + 1, sizeof *turns);
   for (size_t i = 0; i < result->n; i++) {
     const struct refine_turn *h = &result->turns[i];
     turns[i] = (struct model_turn){h->trajectory, h->turn, &h->variant, &h->verdict};
@@ -153,7 +153,7 @@ static int refine_ask(const struct refine *r, struct refine_result *result,
   event->prompt = t->prompt;
   refine_say(r, event, REFINE_ASKING);
   event->prompt = NULL;
-  struct model_request req = {
+  *req = (struct model_request){
       .prompt = t->prompt,
       .file = c->file,
       .kernel = c->kernel,
@@ -167,49 +167,65 @@ static int refine_ask(const struct refine *r, struct refine_result *result,
     struct store_turn kept = refine_kept(result, t);
     store_asked(r->search, &kept);
   }
-  struct budget *budget = r->options.budget;
   result->calls++;
-  if (budget)
-    budget_asked(budget);
-  rc = model_complete(r->model, &req, &reply, err);
-  if (rc && (reply.failure == MODEL_EXHAUSTED || reply.failure == MODEL_WAITING)) {
-    result->calls--; // it said nothing
-    if (budget)
-      budget_unasked(budget);
-    result->end = reply.failure == MODEL_WAITING ? REFINE_WAITING : REFINE_EXHAUSTED;
-    goto out;
-  }
-  if (rc) {
-    result->end = reply.failure == MODEL_INTERRUPTED ? REFINE_INTERRUPTED : REFINE_MODEL;
-    result->failure = reply.failure;
-    goto out;
-  }
-  t->tokens_in = reply.tokens_in;
-  t->tokens_out = reply.tokens_out;
-  t->model_ms = reply.wall_ms;
-  t->truncated = reply.truncated;
-  result->tokens_in += reply.tokens_in;
-  result->tokens_out += reply.tokens_out;
-  if (budget && reply.have_usage)
-    budget_replied(budget, true, reply.tokens_in, reply.tokens_out);
-  else if (budget && reads)
-    budget_replied(budget, false, strlen(t->prompt), reply.len);
-  event->reply = &reply;
-  refine_say(r, event, REFINE_REPLIED);
-  event->reply = NULL;
-  t->reply = reply.text;
-  reply.text = NULL;
+  if (r->options.budget)
+    budget_asked(r->options.budget);
+out:
+  free(history);
+  kr_bytes_release(&prompt);
+  return rc;
+}
+
+void refine_answer(const struct refine *r, struct refine_result *result, struct refine_turn *t,
+                   struct model_reply *reply)
+{
+  t->tokens_in = reply->tokens_in;
+  t->tokens_out = reply->tokens_out;
+  t->model_ms = reply->wall_ms;
+  t->truncated = reply->truncated;
+  result->tokens_in += reply->tokens_in;
+  result->tokens_out += reply->tokens_out;
+  struct budget *budget = r->options.budget;
+  if (budget && reply->have_usage)
+    budget_replied(budget, true, reply->tokens_in, reply->tokens_out);
+  else if (budget && t->prompt)
+    budget_replied(budget, false, strlen(t->prompt), reply->len);
+  t->reply = reply->text;
+  reply->text = NULL;
   if (r->search) {
     struct store_turn kept = refine_kept(result, t);
-    if (!reads)
+    if (!model_reads_prompts(r->model))
       store_asked(r->search, &kept);
     store_replied(r->search, &kept);
   }
-out:
+}
+
+// Fills t->prompt and t->reply.
+static int refine_ask(const struct refine *r, struct refine_result *result,
+                      struct refine_event *event, struct refine_turn *t, struct kr_err *err)
+{
+  struct model_request req = {0};
+  struct model_reply reply = {0};
+  int rc = refine_question(r, result, event, t, &req, err);
+  if (rc)
+    return rc;
+  rc = model_complete(r->model, &req, &reply, err);
+  free((void *)(size_t)req.history);
+  if (rc && (reply.failure == MODEL_EXHAUSTED || reply.failure == MODEL_WAITING)) {
+    result->calls--; // it said nothing
+    if (r->options.budget)
+      budget_unasked(r->options.budget);
+    result->end = reply.failure == MODEL_WAITING ? REFINE_WAITING : REFINE_EXHAUSTED;
+  } else if (rc) {
+    result->end = reply.failure == MODEL_INTERRUPTED ? REFINE_INTERRUPTED : REFINE_MODEL;
+    result->failure = reply.failure;
+  } else {
+    refine_answer(r, result, t, &reply);
+    event->reply = &reply;
+    refine_say(r, event, REFINE_REPLIED);
+    event->reply = NULL;
+  }
   model_reply_release(&reply);
-  free(history);
-  free(turns);
-  kr_bytes_release(&prompt);
   return rc;
 }
 
@@ -221,9 +237,8 @@ static bool refine_is_ancestor(const struct refine_result *result, size_t of, si
   return false;
 }
 
-// Parses and judges t->reply.
-static int refine_judge_turn(const struct refine *r, struct refine_result *result,
-                             struct refine_turn *t, unsigned *judged, struct kr_err *err)
+int refine_judge_turn(const struct refine *r, struct refine_result *result, struct refine_turn *t,
+                      unsigned *judged, struct kr_err *err)
 {
   struct kr_bytes told;
   double begin = kr_now_ms();
@@ -260,7 +275,7 @@ out:
   return rc;
 }
 
-static void refine_turn_release(struct refine_turn *t)
+void refine_turn_release(struct refine_turn *t)
 {
   variant_release(&t->variant);
   kr_verdict_release(&t->verdict);
@@ -269,8 +284,8 @@ static void refine_turn_release(struct refine_turn *t)
   free(t->reply);
 }
 
-static void refine_add(const struct refine *r, struct refine_result *result,
-                       struct refine_event *event, struct refine_turn *t)
+void refine_add(const struct refine *r, struct refine_result *result, struct refine_event *event,
+                struct refine_turn *t)
 {
   KR_GROW(result->turns, result->n, result->cap);
   result->turns[result->n++] = *t;
@@ -280,27 +295,34 @@ static void refine_add(const struct refine *r, struct refine_result *result,
   event->done = NULL;
 }
 
-// One turn after `head`; an answer that the store has is not asked for again.
+void refine_turn_begin(struct refine_turn *t, const struct refine_event *event,
+                       const struct store_turns *kept, size_t head)
+{
+  *t = (struct refine_turn){.trajectory = event->trajectory,
+                            .turn = event->turn,
+                            .parent = head,
+                            .same_as = SIZE_MAX};
+  kr_verdict_init(&t->verdict);
+  for (size_t i = 0; i < kept->n; i++) {
+    const struct store_turn *k = &kept->items[i];
+    if (k->trajectory != t->trajectory || k->turn != t->turn || !k->reply)
+      continue;
+    t->reply = kr_xstrdup(k->reply);
+    t->prompt = k->prompt ? kr_xstrdup(k->prompt) : NULL;
+    t->truncated = k->truncated;
+    t->tokens_in = k->tokens_in;
+    t->tokens_out = k->tokens_out;
+    t->model_ms = k->model_ms;
+  }
+}
+
+// One turn after `head`.
 static int refine_turn_run(const struct refine *r, struct refine_result *result,
                            struct refine_event *event, const struct store_turns *kept, size_t head,
                            unsigned *judged, struct kr_err *err)
 {
-  struct refine_turn t = {.trajectory = event->trajectory,
-                          .turn = event->turn,
-                          .parent = head,
-                          .same_as = SIZE_MAX};
-  kr_verdict_init(&t.verdict);
-  for (size_t i = 0; i < kept->n; i++) {
-    const struct store_turn *k = &kept->items[i];
-    if (k->trajectory != t.trajectory || k->turn != t.turn || !k->reply)
-      continue;
-    t.reply = kr_xstrdup(k->reply);
-    t.prompt = k->prompt ? kr_xstrdup(k->prompt) : NULL;
-    t.truncated = k->truncated;
-    t.tokens_in = k->tokens_in;
-    t.tokens_out = k->tokens_out;
-    t.model_ms = k->model_ms;
-  }
+  struct refine_turn t;
+  refine_turn_begin(&t, event, kept, head);
   int rc = t.reply ? 0 : refine_ask(r, result, event, &t, err);
   if (!rc)
     rc = refine_judge_turn(r, result, &t, judged, err);
@@ -450,9 +472,8 @@ const char *refine_end_name(enum refine_end end)
   return names[end];
 }
 
-// Is there nothing to be gained any more?
-static bool refine_at_roofline(const struct refine *r, struct refine_result *result,
-                               const struct refine_turn *t, struct kr_err *why)
+bool refine_at_roofline(const struct refine *r, struct refine_result *result,
+                        const struct refine_turn *t, struct kr_err *why)
 {
   double share = feedback_roofline(&t->verdict, r->task.reference, r->task.facts);
   if (t->verdict.status != KR_STATUS_OK || share < refine_roofline)
@@ -468,9 +489,8 @@ bool refine_end_is_budget(enum refine_end end)
   return end == REFINE_MAX_CALLS || end == REFINE_MAX_TOKENS || end == REFINE_TIME_BUDGET;
 }
 
-// May nothing more be asked for? Then the search ends with what it has.
-static bool refine_is_spent(const struct refine *r, struct refine_result *result,
-                            const struct refine_event *event, struct kr_err *why)
+bool refine_is_spent(const struct refine *r, struct refine_result *result,
+                     const struct refine_event *event, struct kr_err *why)
 {
   static const enum refine_end ends[] = {[BUDGET_CALLS] = REFINE_MAX_CALLS,
                                          [BUDGET_TOKENS] = REFINE_MAX_TOKENS,
@@ -529,6 +549,16 @@ static int refine_trajectory(const struct refine *r, struct refine_result *resul
   return 0;
 }
 
+static unsigned refine_jobs(const struct refine *r)
+{
+  unsigned n = refine_trajectories(&r->options), jobs = r->options.jobs;
+  if (!model_is_concurrent(r->model))
+    return 1;
+  if (!jobs)
+    jobs = REFINE_MAX_JOBS;
+  return jobs < n ? jobs : n;
+}
+
 static int refine_walk(const struct refine *r, struct refine_result *result, struct kr_err *why)
 {
   const struct refine_options *o = &r->options;
@@ -539,6 +569,7 @@ static int refine_walk(const struct refine *r, struct refine_result *result, str
   };
   struct store_turns kept = {0};
   unsigned judged = 0, every = o->beam_every && o->beam_keep ? o->beam_every : event.turns;
+  unsigned jobs = refine_jobs(r);
   size_t *heads = kr_xcalloc(event.trajectories, sizeof *heads);
   int rc = 0;
   for (unsigned i = 0; i < event.trajectories; i++)
@@ -556,6 +587,12 @@ static int refine_walk(const struct refine *r, struct refine_result *result, str
       event.heads = heads;
       refine_say(r, &event, REFINE_BEAM);
       event.heads = NULL;
+    }
+    if (jobs > 1) {
+      rc = refine_fly(r, result, &event, &kept, first, last, jobs, heads, &judged, why);
+      if (rc)
+        goto out;
+      continue;
     }
     for (event.trajectory = 1; event.trajectory <= event.trajectories; event.trajectory++) {
       event.turn = first;

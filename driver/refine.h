@@ -14,7 +14,12 @@
 
 // The refinement loop of one kernel: trajectories of turns, each turn a prompt,
 // a reply, a variant, a judgement and what is told of it. Serial refinement
-// first: a trajectory is run to its end before the next begins.
+// first: a trajectory is run to its end before the next begins. A model that can be
+// asked many things at once is asked for all trajectories at once, up to `jobs`, and
+// what is answered is judged, one at a time, while the others are (refine_fly.c): then
+// turns are taken in the order in which the replies come. A trajectory whose question
+// failed ends there, and the others go on, to the next beam at most, unless what failed
+// was of a kind that fails them all.
 //
 // With a beam all trajectories take `beam_every` turns; then they are ranked by
 // the best score of their turns (at equal scores the lower number first), the
@@ -28,11 +33,14 @@
 // there: a turn that was judged is taken as it is, one that was answered is
 // judged, and one that was only asked is asked again with the same prompt.
 
+enum { REFINE_MAX_JOBS = 64 };
+
 struct refine_options {
   unsigned trajectories, turns; // 0: 4 each
   struct budget *budget;        // of the whole run; what is spent is put down in it. NULL: no limit
   const volatile sig_atomic_t *stop; // NULL: never interrupted
   unsigned beam_every, beam_keep; // 0: no beam
+  unsigned jobs; // questions at once; 0: as many as trajectories, but REFINE_MAX_JOBS
 };
 
 // Screen and evaluator. `number` counts judgements of this kernel from 1 and is
@@ -92,15 +100,22 @@ struct refine_result {
   uint64_t tokens_in, tokens_out;
 };
 
-enum refine_event_kind { REFINE_ASKING, REFINE_REPLIED, REFINE_JUDGED, REFINE_BEAM };
+enum refine_event_kind {
+  REFINE_ASKING,
+  REFINE_REPLIED, // and is judged next
+  REFINE_JUDGED,
+  REFINE_BEAM,
+  REFINE_AWAITING // nothing to judge until a reply comes; only with `awaited`
+};
 
 // Something to show. Borrowed for the time of the call.
 struct refine_event {
   enum refine_event_kind kind;
   const char *kernel;
   unsigned trajectory, trajectories, turn, turns;
+  unsigned awaited; // questions under way at once; 0 where they are asked one by one
   const char *prompt;              // ASKING; NULL for a model that reads none
-  const struct model_reply *reply; // REPLIED
+  const struct model_reply *reply; // REPLIED; without its text
   const struct refine_turn *done;  // JUDGED
   const size_t *heads;             // BEAM: the turn that each trajectory continues, `trajectories` of them
 };

@@ -314,8 +314,13 @@ static void watch_event(void *arg, const struct refine_event *e)
     kr_bytes_adds(&best, t ? "correct, not timed" : "none yet");
   kr_bytes_adds(&best, "; ");
   budget_tell(&w->run->budget, &best);
-  talk_progress("%s: attempt %u/%u, turn %u/%u, %s; best %s", e->kernel, e->trajectory,
-                e->trajectories, e->turn, e->turns, e->kind == REFINE_ASKING ? "asking" : "judging",
+  char awaited[40] = "";
+  if (e->awaited)
+    snprintf(awaited, sizeof awaited, "%s%u asked", e->kind == REFINE_REPLIED ? ", " : "",
+             e->awaited);
+  talk_progress("%s: attempt %u/%u, turn %u/%u, %s%s; best %s", e->kernel, e->trajectory,
+                e->trajectories, e->turn, e->turns,
+                e->kind == REFINE_REPLIED ? "judging" : e->awaited ? "" : "asking", awaited,
                 best.data);
   kr_bytes_release(&best);
 }
@@ -385,6 +390,7 @@ static void run_kernel(struct run *r, struct outcome *out)
                   .turns = o->turns,
                   .beam_keep = o->beam_keep,
                   .beam_every = o->beam_every,
+                  .jobs = o->jobs,
                   .budget = &r->budget,
                   .stop = r->stop}};
   if (keep_search(&r->keep, &refine, r->worker.backend, &err)) {

@@ -65,27 +65,65 @@ static void test_keys(void)
   CHECK(!http_is_loopback(""));
 }
 
+struct ended {
+  int rc, n;
+  enum http_failure failure;
+  struct kr_err err;
+};
+
+static void on_done(void *arg, int rc, const struct http_response *out, const struct kr_err *err)
+{
+  struct ended *e = arg;
+  e->rc = rc;
+  e->n++;
+  e->failure = out->failure;
+  e->err = *err;
+}
+
 // A key is refused before anything is sent, and so is one that would end its header.
 static void test_refused(void)
 {
   struct http *h = http_new();
+  struct ended e = {0};
   struct http_header header = {"Authorization", "Bearer x", true};
   struct http_request req = {.url = "http://a.invalid/v1", .headers = &header, .n_headers = 1,
-                             .body = "", .body_len = 0};
-  struct http_response r;
-  struct kr_err err = {""};
-  CHECK_INT(http_post(h, &req, &r, &err), -1);
-  CHECK_INT(r.failure, HTTP_REFUSED);
-  CHECK_STR(err.text, "a.invalid: a key is not sent over plain http to another machine; use https");
-  http_response_release(&r);
+                             .body = "", .body_len = 0, .done = on_done, .arg = &e};
+  http_start(h, &req, 0);
+  http_cancel(h);
+  CHECK_INT(e.rc, -1);
+  CHECK_INT(e.failure, HTTP_REFUSED);
+  CHECK_STR(e.err.text,
+            "a.invalid: a key is not sent over plain http to another machine; use https");
   header.value = "Bearer x\r\nHost: b";
   req.url = "https://a.invalid/v1";
-  CHECK_INT(http_post(h, &req, &r, &err), -1);
-  CHECK_INT(r.failure, HTTP_REFUSED);
-  CHECK_STR(err.text, "a.invalid: the value of the Authorization header holds a control or "
-                      "non-ASCII character");
-  http_response_release(&r);
+  http_start(h, &req, 60000);
+  http_cancel(h);
+  CHECK_INT(e.rc, -1);
+  CHECK_INT(e.failure, HTTP_REFUSED);
+  CHECK_STR(e.err.text, "a.invalid: the value of the Authorization header holds a control or "
+                        "non-ASCII character");
+  CHECK_INT(e.n, 2);
   http_free(h);
+}
+
+// What waits for its time, and what is under way, end when the pool does, each once.
+static void test_cancelled(void)
+{
+  enum { N = 20 };
+  struct http *h = http_new();
+  struct ended e[N] = {0};
+  struct http_request req = {.url = "http://127.0.0.1:1/v1", .body = "x", .body_len = 1,
+                             .done = on_done};
+  for (int i = 0; i < N; i++) {
+    req.arg = &e[i];
+    http_start(h, &req, i % 2 ? 0 : 60000);
+  }
+  http_free(h);
+  for (int i = 0; i < N; i++) {
+    CHECK_INT(e[i].n, 1);
+    CHECK_INT(e[i].rc, -1);
+    CHECK(e[i].failure == HTTP_INTERRUPTED || (i % 2 && e[i].failure == HTTP_CONNECT));
+  }
 }
 
 static void test_retry_after(void)
@@ -106,6 +144,7 @@ int main(void)
   test_urls();
   test_keys();
   test_refused();
+  test_cancelled();
   test_retry_after();
   return unit_end();
 }

@@ -123,6 +123,8 @@ static void on_event(void *arg, const struct refine_event *e)
   } else if (e->kind == REFINE_ASKING)
     printf("asking: trajectory %u/%u, turn %u/%u\n", e->trajectory, e->trajectories, e->turn,
            e->turns);
+  else if (e->kind == REFINE_AWAITING)
+    printf("awaiting: %u\n", e->awaited);
   else if (e->kind == REFINE_REPLIED)
     printf("replied: %zu bytes%s, %llu + %llu tokens, tries %u\n", e->reply->len,
            e->reply->truncated ? ", truncated" : "", (unsigned long long)e->reply->tokens_in,
@@ -253,6 +255,7 @@ int main(int argc, char **argv)
                   .budget = &budget,
                   .beam_every = number(argc, argv, "beam-every", 0),
                   .beam_keep = number(argc, argv, "beam-keep", 0),
+                  .jobs = number(argc, argv, "jobs", 0),
                   .stop = &stop},
   };
   const char *store_path = option(argc, argv, "store");
