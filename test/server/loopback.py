@@ -3,15 +3,23 @@
 and with Anthropic's messages API (/messages): real HTTP and SSE.
 
   loopback.py --script replies.json --port-file PORT [--record DIR]
-              [--key KEY] [--limit SECONDS] [-- COMMAND...]
+              [--key KEY] [--limit SECONDS] [--slots N] [--kill-at N] [-- COMMAND...]
 
 The script is a JSON list; request N gets its N-th item, and requests past its
-end get the last one when that says "repeat": true, else 500. An item is
+end get the last one when that says "repeat": true, else 500. Where the first item
+has "at": "TRAJECTORY.TURN" items are found by that, which a client says by the seed
+of its question (seed 0 of driver/chat.h's chat_seed(): 1009 * trajectory + turn), as
+often as it is asked; what none is for gets the one with "at": "*". An item is
 
   {"reply": "text"}            streamed in small pieces that cut characters
   {"reply_file": "name"}       the same, from a file beside the script
   {"reply_seq": "name"}        a counter: name with %d for the number of the request
   {"fault": "KIND", ...}       see FAULTS below
+
+In a reply @AT@ is the trajectory and turn (3_1), @N@ the number of the request. "delay"
+is in seconds, "gate": N answers nobody before N are held at once, "after": "2.2" not
+before that one was asked; 20 s of waiting for either is a 500. With --slots N so many
+are answered at once, and the others wait in a queue.
 
 and may have "finish" (finish_reason, "stop"), "reasoning" (sent as
 reasoning_content first, or as what "reasoning_as" says), "refusal" (sent as that,
@@ -19,11 +27,12 @@ instead of the text), "usage" (false: none), "plain" (true: one JSON
 document instead of a stream), "newline" ("\\r\\n" for the stream's lines).
 
 DIR receives request-N.json (the body as it came), request-N.txt (the content
-of its messages, byte for byte) and request-N.headers (the authorisation header
+of its messages, byte for byte; also as prompt-3.1.txt where there is a seed), asked
+(3.1 a line), peak (most requests held at once) and request-N.headers (the authorisation header
 replaced by whether it was KEY).
 
 With a command the server runs it, with @URL@ in its arguments replaced by the
-base URL, and exits with its status (its own --tls-cert and --tls-key make that
+base URL, kills it (SIGKILL) when request --kill-at comes, and exits with its status (its own --tls-cert and --tls-key make that
 https); else it runs until --limit (60 s). Either
 way it ends by itself.
 """
@@ -42,8 +51,11 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 options = None
 script = []
-lock = threading.Lock()
-count = 0
+lock = threading.Condition()
+count = held = peak = 0
+asked = set()
+slots = None
+child = None
 
 
 def chunk(delta, finish=None, usage=None):
@@ -180,30 +192,79 @@ class Handler(BaseHTTPRequestHandler):
             self.raw(data[i:i + 997])
 
     def do_POST(self):
-        global count
+        global count, held, peak
         body = self.rfile.read(int(self.headers.get("Content-Length", 0)))
         with lock:
             count += 1
             number = count
+            self.at = self.place(body)
+            asked.add(self.at)
+            held += 1
+            if held > peak:
+                peak = held
+                if options.record:
+                    with open(os.path.join(options.record, "peak"), "w") as f:
+                        f.write("%d\n" % peak)
+            lock.notify_all()
+        try:
+            self.turn_to(number, body)
+        except (BrokenPipeError, ConnectionResetError):
+            self.close_connection = True
+
+    @staticmethod
+    def place(body):
+        try:
+            seed = json.loads(body).get("seed")
+        except ValueError:
+            seed = None
+        return "%d.%d" % divmod(seed, 1009) if seed is not None else None
+
+    def item(self, number):
+        if script and "at" in script[0]:
+            for at in (self.at, "*"):
+                for item in script:
+                    if item["at"] == at:
+                        return item
+            return None
+        if number <= len(script):
+            return script[number - 1]
+        return script[-1] if script and script[-1].get("repeat") else None
+
+    def wait(self, item):
+        """Until its time has come. From then on it is held no more: a client may ask
+        for something else as soon as it has the last byte."""
+        global held
+        ready = True
+        with slots or threading.Lock():
+            time.sleep(item.get("delay", 0))
+            with lock:
+                if "gate" in item:
+                    ready = lock.wait_for(lambda: peak >= item["gate"], 20)
+                if "after" in item:
+                    ready = lock.wait_for(lambda: item["after"] in asked, 20)
+                held -= 1
+        return ready
+
+    def turn_to(self, number, body):
         if options.record:
             self.record(number, body)
+        if options.kill_at and number >= options.kill_at and child:
+            child.kill()
         if options.key and self.key() != options.key:
             self.error(401, "Incorrect API key provided: %s" % (self.key() or "none"))
             return
         if not self.path.endswith(("/chat/completions", "/messages")):
             self.error(404, "no such path: " + self.path)
             return
-        if number <= len(script):
-            item = script[number - 1]
-        elif script and script[-1].get("repeat"):
-            item = script[-1]
-        else:
+        item = self.item(number)
+        if item is None:
             self.error(500, "the script has no reply %d" % number)
-            return
-        try:
+        elif not self.wait(item):
+            self.error(500, "waited in vain for others")
+        elif item.get("plainly") and b"stream_options" in body:
+            self.error(400, "Unknown field stream_options")
+        else:
             self.answer(item, number)
-        except (BrokenPipeError, ConnectionResetError):
-            self.close_connection = True
 
     def answer(self, item, number):
         if "fault" in item:
@@ -216,6 +277,7 @@ class Handler(BaseHTTPRequestHandler):
             with open(os.path.join(os.path.dirname(options.script), name),
                       encoding="utf-8", newline="") as f:
                 text = f.read()
+        text = text.replace("@AT@", (self.at or "").replace(".", "_")).replace("@N@", str(number))
         self.stream(item, text)
 
     def record(self, number, body):
@@ -224,8 +286,14 @@ class Handler(BaseHTTPRequestHandler):
             f.write(body)
         try:
             messages = json.loads(body)["messages"]
-            with open(base + ".txt", "w", encoding="utf-8", newline="") as f:
-                f.write("".join(m["content"] for m in messages))
+            names = [base + ".txt"]
+            if self.at:
+                names.append(os.path.join(options.record, "prompt-%s.txt" % self.at))
+                with open(os.path.join(options.record, "asked"), "a") as f:
+                    f.write(self.at + "\n")
+            for name in names:
+                with open(name, "w", encoding="utf-8", newline="") as f:
+                    f.write("".join(m["content"] for m in messages))
         except (ValueError, KeyError) as e:
             with open(base + ".bad", "w") as f:
                 f.write(repr(e))
@@ -396,7 +464,7 @@ FAULTS = {name[len("fault_"):]: getattr(Handler, name)
 
 
 def main():
-    global options, script
+    global options, script, slots, child
     argv = sys.argv[1:]
     command = []
     if "--" in argv:
@@ -407,12 +475,15 @@ def main():
     parser.add_argument("--record")
     parser.add_argument("--key")
     parser.add_argument("--limit", type=float, default=60)
+    parser.add_argument("--slots", type=int, default=0)
+    parser.add_argument("--kill-at", type=int, default=0)
     parser.add_argument("--port-file")
     parser.add_argument("--tls-cert")
     parser.add_argument("--tls-key")
     options = parser.parse_args(argv)
     with open(options.script, encoding="utf-8") as f:
         script = json.load(f)
+    slots = threading.Semaphore(options.slots) if options.slots else None
     for item in script:
         if "fault" in item and item["fault"] not in FAULTS:
             sys.exit("loopback.py: %s: no fault `%s`" % (options.script, item["fault"]))
@@ -421,7 +492,10 @@ def main():
         for name in os.listdir(options.record):
             os.unlink(os.path.join(options.record, name))
 
-    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+    class Server(ThreadingHTTPServer):
+        request_queue_size = 256
+
+    server = Server(("127.0.0.1", 0), Handler)
     server.daemon_threads = True
     if options.tls_cert:
         context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
@@ -444,10 +518,12 @@ def main():
     # What is kept of a server is found again by its address, and ports come again.
     state = tempfile.TemporaryDirectory()
     try:
-        status = subprocess.run([a.replace("@URL@", url).replace("@PORT@", str(port))
-                                 for a in command], timeout=options.limit,
-                                env=dict(os.environ, XDG_STATE_HOME=state.name)).returncode
+        child = subprocess.Popen([a.replace("@URL@", url).replace("@PORT@", str(port))
+                                  for a in command],
+                                 env=dict(os.environ, XDG_STATE_HOME=state.name))
+        status = child.wait(options.limit)
     except subprocess.TimeoutExpired:
+        child.kill()
         print("loopback.py: the command took longer than %g s" % options.limit, file=sys.stderr)
         return 124
     if options.record:

@@ -1,7 +1,9 @@
 """Four trajectories of four turns with a beam: 2 of 4 go on after two turns.
 
-  beam_golden.py make FOLDER           writes script.json and verdicts.json
-  beam_golden.py check FOLDER INPUTS   compares the prompts sent (FOLDER/sent) with
+  beam_golden.py make FOLDER           writes script.json, verdicts.json, and script-at.json,
+                                       which is the script for questions in any order
+  beam_golden.py check FOLDER INPUTS [at]
+                                       compares the prompts sent (FOLDER/sent) with
                                        the policy, and FOLDER/lines.jsonl with
                                        figures worked out by hand
 
@@ -72,7 +74,11 @@ def make(folder):
                             "ratio": SPEED[at]}]} if SPEED[at] else
                 {"stage": "check", "status": "wrong", "told": "y[%d] is wrong" % at[0]}
                 for at in ORDER if SPEED[at] != SAME]
+    for verdict, at in zip(verdicts, [at for at in ORDER if SPEED[at] != SAME]):
+        verdict["match"] = "int t%d_%d " % at
     json.dump(script, open(folder + "/script.json", "w"))
+    json.dump([dict(item, at="%d.%d" % at) for item, at in zip(script, ORDER)],
+              open(folder + "/script-at.json", "w"))
     json.dump(verdicts, open(folder + "/verdicts.json", "w"))
 
 
@@ -99,7 +105,7 @@ def prompt(at, inputs):
     return part("base") + turns + part("again-%d" % at[1])
 
 
-def check(folder, inputs):
+def check(folder, inputs, by_place):
     bad = 0
 
     def differs(what, at, got, want):
@@ -107,10 +113,13 @@ def check(folder, inputs):
         bad += 1
         print("%s of %d.%d is\n%s\nand should be\n%s" % ((what,) + at + (got, want)))
     for n, at in enumerate(ORDER, 1):
-        got = open("%s/sent/request-%d.txt" % (folder, n), newline="").read()
+        name = "prompt-%d.%d" % at if by_place else "request-%d" % n
+        got = open("%s/sent/%s.txt" % (folder, name), newline="").read()
         if got != prompt(at, inputs):
             differs("the prompt", at, got, prompt(at, inputs))
     lines = [json.loads(line) for line in open(folder + "/lines.jsonl")]
+    if by_place:
+        lines.sort(key=lambda x: ORDER.index((x["trajectory"], x["turn"])))
     if [(x["trajectory"], x["turn"]) for x in lines] != ORDER:
         sys.exit("the order of the lines is wrong")
 
@@ -140,4 +149,4 @@ def check(folder, inputs):
 if sys.argv[1] == "make":
     make(sys.argv[2])
 else:
-    check(sys.argv[2], sys.argv[3])
+    check(sys.argv[2], sys.argv[3], sys.argv[4:] == ["at"])
