@@ -10,8 +10,8 @@ struct decide {
   struct judge *judge;
   bool measures; // the evaluator has a clock; else it models at best
   bool writes;   // what was only modelled may be written
-  // Hears of each step (where it measures: `n` measurements ended, the last of them of
-  // that finalist); may be NULL.
+  // Told as it goes, may be NULL: measuring, that `n` measurements ended, the last of
+  // them of `finalist`; else that finalist `finalist` begins, and `n` is 1.
   void (*tell)(void *arg, size_t finalist, unsigned n);
   void *arg;
 };

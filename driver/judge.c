@@ -175,9 +175,9 @@ struct confirm {
   bool (*done)[JUDGE_WORKERS];
   pthread_mutex_t lock;
   pthread_cond_t news;
-  unsigned measuring; // processes that have not ended their shares
-  size_t told, last;  // shares that ended; the finalist of the last one
-  bool failed;
+  unsigned measuring; // processes that have shares left to measure
+  size_t ended, last; // shares that ended; the finalist of the last one
+  bool failed;        // nothing more is measured, for the first reason, which is `err`
   struct kr_err err;
 };
 
@@ -189,9 +189,8 @@ struct confirm_process {
 // Whether a share of finalist `f` is still worth its while: not when one found it wrong.
 static bool confirm_wanted(struct confirm *c, size_t f)
 {
-  bool wanted = true;
   pthread_mutex_lock(&c->lock);
-  wanted = !c->failed;
+  bool wanted = !c->failed;
   for (unsigned i = 0; i < JUDGE_WORKERS; i++)
     wanted &= !c->done[f][i] || c->shares[f][i].verdict.status == KR_STATUS_OK;
   pthread_mutex_unlock(&c->lock);
@@ -223,7 +222,7 @@ static void *confirm_process(void *arg)
     pthread_mutex_lock(&c->lock);
     c->shares[f][index] = share;
     c->done[f][index] = true;
-    c->told++;
+    c->ended++;
     c->last = f;
     if (rc && !c->failed) {
       c->failed = true;
@@ -232,8 +231,8 @@ static void *confirm_process(void *arg)
     pthread_cond_broadcast(&c->news);
     pthread_mutex_unlock(&c->lock);
   }
-  // A process that ends gives memory back, which the driver then clears: not while
-  // another one times.
+  // A process that ends gives memory back, which the CUDA driver then clears: not
+  // while another one times.
   pthread_mutex_lock(&c->lock);
   c->measuring--;
   pthread_cond_broadcast(&c->news);
@@ -244,20 +243,25 @@ static void *confirm_process(void *arg)
   return NULL;
 }
 
-// How many processes memory allows at a time. Each holds on the GPU its buffers, clones
-// of them, copies that exceed L2 twice and a context; and on the host their contents as
-// they were and after four launches.
+// How many processes memory allows at a time. What one holds at most, in sizes of all
+// buffers of a case: on the GPU their contents, clones between guards, and for timing
+// two copies with a shadow, from buffers cached since (8), beside copies that exceed L2
+// twice and what flushes it (4); on the host contents, four results of the candidate,
+// two of the original and three of timed launches, rounded up to whole pages (12). A
+// context and a process take some 512 MiB. Others have what is left.
 static unsigned confirm_at_once(const struct judge *j)
 {
+  enum { GPU_SIZES = 8, GPU_L2S = 4, HOST_SIZES = 12, PROCESS_BYTES = 512 << 20 };
+  static const double ours = 0.6;
   const struct kr_reference *ref = &j->reference;
   double bytes = 0, host = kr_memory_available();
   for (size_t i = 0; i < ref->n_cases; i++)
     bytes = ref->case_bytes[i] > bytes ? ref->case_bytes[i] : bytes;
-  double on_gpu = 8 * bytes + 4 * (double)ref->device.l2_bytes + (512 << 20);
-  double on_host = 12 * bytes + (512 << 20);
-  double most = 0.6 * (double)ref->device.memory_bytes / on_gpu;
-  if (host > 0 && 0.6 * host / on_host < most)
-    most = 0.6 * host / on_host;
+  double on_gpu = GPU_SIZES * bytes + GPU_L2S * (double)ref->device.l2_bytes + PROCESS_BYTES;
+  double on_host = HOST_SIZES * bytes + PROCESS_BYTES;
+  double most = ours * (double)ref->device.memory_bytes / on_gpu;
+  if (host > 0 && ours * host / on_host < most)
+    most = ours * host / on_host;
   return most < 1 ? 1 : most > JUDGE_WORKERS ? JUDGE_WORKERS : (unsigned)most;
 }
 
@@ -276,19 +280,21 @@ static void confirm_round(struct confirm *c, unsigned first, unsigned n,
   }
   pthread_mutex_lock(&c->lock);
   c->measuring -= n - started;
-  if (started < n) {
+  if (started < n && !c->failed) {
     c->failed = true;
     kr_err_set(&c->err, "cannot start a thread");
     pthread_cond_broadcast(&c->news);
   }
-  for (size_t said = c->told; c->measuring;) {
-    pthread_cond_wait(&c->news, &c->lock);
-    size_t told = c->told, last = c->last;
-    if (!tell || told == said)
+  for (size_t told = c->ended; c->measuring || told != c->ended;) {
+    if (told == c->ended) {
+      pthread_cond_wait(&c->news, &c->lock);
       continue;
-    said = told;
+    }
+    told = c->ended;
+    size_t last = c->last;
     pthread_mutex_unlock(&c->lock);
-    tell(arg, last, (unsigned)told);
+    if (tell)
+      tell(arg, last, (unsigned)told);
     pthread_mutex_lock(&c->lock);
   }
   pthread_mutex_unlock(&c->lock);

@@ -16,7 +16,7 @@
 #include "exit.h"
 #include "../evaluator/base/utf8.h"
 
-// Processes are waited for in threads, which may have something to say as well.
+// Threads that wait for workers also log.
 static pthread_mutex_t talk_lock = PTHREAD_MUTEX_INITIALIZER;
 
 static struct {

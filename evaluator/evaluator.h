@@ -124,7 +124,7 @@ struct kr_reference {
   double *case_us; // cold time a case; NULL where the back end neither times nor counts
   size_t n_cases;
   double *case_bytes; // bytes of all buffers, counted once each (inout twice)
-  double *case_written; // bytes that it surely wrote; NULL: not known
+  double *case_written; // bytes that it was seen to write; NULL: not known
   // case_us comes from counters and a model of a GPU (struct kr_verdict); 0 for a
   // case that could not be counted.
   bool modelled, model_validated;
@@ -177,10 +177,10 @@ int kr_evaluator_judge(struct kr_evaluator *e, const struct kr_candidate *cand,
 struct kr_confirm_options {
   uint64_t seed;
   unsigned pairs; // ABBA blocks a case; 0: 60
-  unsigned share, shares;
+  unsigned share, shares; // as in struct kr_judge_options; 0 shares: all of the check
 };
 struct kr_confirm_share {
-  struct kr_verdict verdict; // of the thorough check
+  struct kr_verdict verdict; // of its part of the check
   double *log_ratio;         // one a case
   double *base_us, *cand_us; // medians, one a case
   size_t n_cases;
@@ -213,7 +213,8 @@ struct kr_worker *kr_worker_new(const struct kr_worker_options *options,
                                 const struct kr_contract *c, uint64_t seed);
 void kr_worker_free(struct kr_worker *w); // kills the child
 // Hands a worker that was not opened yet what another found out about the original
-// under the same seed, so that it need not find out again. Copies it.
+// under the same seed. Opened by kr_worker_confirm() it does not run the original again,
+// else at the declared cases alone. Without effect where nothing is timed. Copies it.
 void kr_worker_know(struct kr_worker *w, const struct kr_reference *ref);
 // Starts the child and opens the evaluator in it. `ref` is filled and released by the caller.
 int kr_worker_open(struct kr_worker *w, struct kr_reference *ref, struct kr_err *err);

@@ -20,8 +20,9 @@ double fill_normal(uint64_t bits);
 // Draws 2 * pair and 2 * pair + 1, of the `draw`th generator call of an element.
 void fill_bits_pair(uint64_t seed, uint32_t stream, uint32_t draw, uint64_t pair, uint64_t out[2]);
 
-// Many at once, the same values several times as fast: the four words each of `n`
-// blocks from `block` on; of `n` words what fill_normal() makes of each written twice.
+// Many at once, the same values in half the time. fill_words() puts the 4 n words of the
+// n blocks from `block` on, of draw 0; fill_normals() for each word what fill_normal()
+// makes of it in both halves of its bits.
 void fill_words(uint64_t seed, uint32_t stream, uint64_t block, size_t n, uint32_t *out);
 void fill_normals(const uint32_t *words, size_t n, double *out);
 void fill_round_to_floats(const double *values, size_t n, float *out);

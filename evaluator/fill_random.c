@@ -133,7 +133,8 @@ double fill_normal(uint64_t bits)
 
 // --- many at once ---
 
-// Loops that a compiler turns into vector code, for the machine at hand where it can.
+// Loops that GCC turns into vector code from O3 on, for the machine at hand; clang takes
+// no such attributes, and sanitizers cannot run what chooses between the two at startup.
 #if defined(__x86_64__) && defined(__GNUC__) && !defined(__clang__) &&                             \
     !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
 #define VECTORISED __attribute__((target_clones("avx2", "default"), optimize("O3")))

@@ -418,7 +418,7 @@ static int check_held_out(struct judgement *j)
     struct sizes_point other;
     bool redrawn = redraw(j, p, &other), as_it_is = true, both = j->o->thorough;
     if (j->o->shares > 1 && judge_point_bytes(e, p) > QUICK_BYTES) {
-      as_it_is = !redrawn || judge_draw(j) & 1;
+      as_it_is = !redrawn; // the search has met it; one that nobody has met costs as much
       both = false;
     } else if (!j->o->thorough) {
       // Milliseconds count here: every point or its redrawn twin, and one large one.

@@ -39,9 +39,6 @@ enum { JUDGE_PASSED, JUDGE_FAILED, JUDGE_BROKE };
 
 // --- judge.c ---
 
-// Whether piece `k` of a thorough check is for this judgement, where several deal it
-// out among them.
-bool judge_is_dealt(const struct judgement *j, size_t k);
 // Random bits that no other judgement gets.
 uint64_t judge_draw(struct judgement *j);
 // Said before the candidate is touched, so that whoever watches this process
@@ -64,6 +61,9 @@ int judge_broke(struct judgement *j, const char *text);
 
 // --- judge_check.c ---
 
+// Whether piece `k` of a thorough check is for this judgement, where several deal it
+// out among them.
+bool judge_is_dealt(const struct judgement *j, size_t k);
 // Smoke and check: declared cases, then sizes that nobody told.
 int judge_check(struct judgement *j);
 // Makes an instance, loads it and checks. One that cannot be made passes: there
@@ -78,8 +78,8 @@ bool judge_largest_cheap(const struct kr_evaluator *e, struct sizes_point *out);
 // Bytes of all buffers at a point; SIZE_MAX when it is no size at all.
 size_t judge_point_bytes(const struct kr_evaluator *e, const struct sizes_point *p);
 // Whether the original is clean at a point, seen with contents that the candidate
-// will not get. Returns 1 or 0, or -1 when the device is lost, which the next process
-// will not lose to an attempt of that name; NULL: the name of the point.
+// will not get. Returns 1 or 0, or -1 when the device is lost. `attempt` names it for
+// the next process, which will not try what is named so; NULL: named after the point.
 int judge_clean_at(struct judgement *j, const struct sizes_point *p, const char *attempt);
 int judge_point(struct judgement *j, const struct sizes_point *p, enum kr_distribution dist);
 

@@ -151,7 +151,8 @@ static int64_t most_of(const struct kr_evaluator *e, size_t case_index, size_t b
 }
 
 // Beyond what was clean an original may fault, which costs a device that is real. From
-// what it was lost at on, and some way before it, nothing is tried any more.
+// halfway between the largest clean size and the one it was lost at, nothing is tried
+// any more.
 #define BEYOND "judging: case %zu: beyond, %.100s = "
 
 static bool too_far(const struct kr_evaluator *e, size_t case_index, const char *path,

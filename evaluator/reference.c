@@ -176,9 +176,10 @@ static int open_case(struct kr_evaluator *e, size_t index, bool keep, struct kr_
   kr_bytes_init(&o.why, 16);
   int rc = -1;
   if (e->brief && e->known && index < e->known->n_cases) {
-    // One share of many: who asks has seen it run.
+    // One share of a confirmation: another process saw the original run.
     e->ref.case_bytes[index] = e->known->case_bytes[index];
     k->written_bytes = e->known->case_written ? e->known->case_written[index] : 0;
+    e->ref.case_written[index] = k->written_bytes;
     return 0;
   }
   reference_attempt(e, "");

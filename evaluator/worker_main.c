@@ -161,7 +161,7 @@ static void do_confirm(struct worker *wk, const cJSON *root, struct kr_bytes *ou
   options.seed = json_get_uint64(&r, root, "seed", 0);
   options.pairs = (unsigned)json_get_size(&r, root, "pairs", 0, 1u << 20);
   options.shares = (unsigned)json_get_size(&r, root, "shares", 0, 1000);
-  options.share = (unsigned)json_get_size(&r, root, "share", 0, options.shares);
+  options.share = (unsigned)json_get_size(&r, root, "share", 0, options.shares ? options.shares - 1 : 0);
   if (!r.failed && !wk->e)
     json_fail(&r, "confirm before open");
   if (r.failed) {

@@ -17,7 +17,8 @@ char *kr_xstrndup(const char *s, size_t n) __attribute__((malloc, returns_nonnul
 char *kr_xasprintf(const char *fmt, ...)
     __attribute__((malloc, returns_nonnull, format(printf, 1, 2)));
 
-// Bytes that can be had here without pushing others out; 0 when the system does not say.
+// Bytes that the machine has left without pushing anything out, whatever limit this
+// process has; 0 when the system does not say.
 double kr_memory_available(void);
 
 // Makes room for one more element in an array of `*cap` elements, `n` of them

@@ -146,7 +146,6 @@ static int open_tools(struct kr_device *dev, struct kr_err *err)
                dev->facts.compiler, log.data);
   if (r)
     goto out;
-  lock_shared(&dev->lock);
   r = device_check(dev, dev->cu->cuModuleLoadDataEx(&dev->tools, code.cubin, 0, NULL, NULL),
                    "the driver does not take NVRTC's machine code (a toolkit newer than the "
                    "driver?)", err);
@@ -172,7 +171,6 @@ static int open_tools(struct kr_device *dev, struct kr_err *err)
   dev->flush_bytes = 2 * dev->facts.l2_bytes / 16 * 16;
   rc = 0;
 out:
-  lock_leave(&dev->lock);
   kr_bytes_release(&log);
   return rc;
 }
@@ -273,7 +271,8 @@ static void cuda_close(struct kr_device *dev)
   free(dev);
 }
 
-static int open_context(struct kr_device *dev, int ordinal, struct kr_err *err)
+// Up to where work reaches the GPU.
+static int open_driver(struct kr_device *dev, int ordinal, struct kr_err *err)
 {
   const struct libcuda *cu = dev->cu;
   int n = 0;
@@ -289,7 +288,12 @@ static int open_context(struct kr_device *dev, int ordinal, struct kr_err *err)
       read_facts(dev, err))
     return -1;
   lock_open(&dev->lock, dev->facts.uuid);
-  lock_shared(&dev->lock);
+  return 0;
+}
+
+static int open_context(struct kr_device *dev, struct kr_err *err)
+{
+  const struct libcuda *cu = dev->cu;
   if (libcuda_check(cu, cu->cuDevicePrimaryCtxRetain(&dev->context, dev->device),
                     "no context on the GPU", err))
     return -1;
@@ -327,7 +331,6 @@ static int open_context(struct kr_device *dev, int ordinal, struct kr_err *err)
 #endif
   // No kernel may reserve part of L2 for itself; devices without it say so here.
   cu->cuCtxSetLimit(CU_LIMIT_PERSISTING_L2_CACHE_SIZE, 0);
-  lock_leave(&dev->lock);
   return 0;
 }
 
@@ -344,7 +347,14 @@ static int cuda_open(const struct kr_backend_options *options, struct kr_device 
   }
   dev->cu = libcuda_open(err);
   if (!dev->cu || nvrtc_compiler_open(&dev->nvrtc, options ? options->cuda_path : NULL, err) ||
-      open_context(dev, options ? options->device : 0, err) || open_tools(dev, err)) {
+      open_driver(dev, options ? options->device : 0, err)) {
+    cuda_close(dev);
+    return -1;
+  }
+  lock_shared(&dev->lock);
+  int rc = open_context(dev, err) || open_tools(dev, err) ? -1 : 0;
+  lock_leave(&dev->lock);
+  if (rc) {
     cuda_close(dev);
     return -1;
   }

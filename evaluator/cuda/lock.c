@@ -1,5 +1,6 @@
 #include "internal.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -13,9 +14,9 @@
 //
 // Checks of several processes would together never let go of a lock that each takes
 // again and again. A gate stands before it: who wants to time shuts it and waits
-// inside, and nobody else gets past until he has the lock.
+// inside, and nobody else gets past until it has the lock.
 
-// The locks must be the same files for everyone who may time on the GPU, other
+// Both must be the same files for everyone who may time on the GPU, other
 // users too, so they lie in a folder that all see, not in one's own. Where that
 // cannot be written, a lock among one's own processes is better than none.
 static const char *lock_dir(void)
@@ -70,6 +71,7 @@ static bool lock_wait(int fd, int how)
 
 static bool lock_take(struct gpu_lock *l, int how)
 {
+  assert(!l->held); // one that waits inside the gate would wait for us
   if (l->gate < 0 || l->gpu < 0)
     return false;
   bool through = lock_wait(l->gate, how);

@@ -37,7 +37,7 @@ static struct other other_takes(bool (*take)(struct gpu_lock *l))
 static bool other_has_it(const struct other *o, int timeout_ms)
 {
   struct pollfd p = {.fd = o->says, .events = POLLIN};
-  return poll(&p, 1, timeout_ms) == 1;
+  return poll(&p, 1, timeout_ms) == 1 && (p.revents & POLLIN);
 }
 
 static void other_goes(struct other *o)

@@ -87,7 +87,8 @@
 
 #if KR_PARSE
 // What nvcc has read before the first line of a file: INFINITY, INT_MAX, memcpy and
-// the like need no #include there.
+// the like need no #include there. Without the host's headers nothing is missed that
+// could be had.
 #if __has_include(<math.h>)
 #include <limits.h>
 #include <math.h>
