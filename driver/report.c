@@ -117,6 +117,7 @@ static void cell_outcome(const struct refine_turn *turns, size_t i, struct kr_by
   const struct refine_turn *t = &turns[i];
   const struct kr_verdict *v = &t->verdict;
   const char *why = v->log ? v->log : t->told && v->status != KR_STATUS_OK ? t->told : NULL;
+  bool whole = false;
   kr_bytes_addf(b, "<td data-label=\"outcome\"><span class=\"status %s\">%s</span>",
                 v->status == KR_STATUS_OK          ? "ok"
                 : v->status == KR_STATUS_UNCHANGED ? "same"
@@ -132,13 +133,14 @@ static void cell_outcome(const struct refine_turn *turns, size_t i, struct kr_by
     kr_bytes_adds(b, "<br>");
     html_text(b, why, cut, false);
     if (cut < all && why[cut + strspn(why + cut, " \t\r\n")]) {
+      whole = true; // a block of its own: what follows begins a line
       kr_bytes_adds(b, "&#8230;<details><summary>all of it</summary>");
       pre(b, why, LOG_AT_MOST);
       kr_bytes_adds(b, "</details>");
     }
   }
   if (v->note) {
-    kr_bytes_adds(b, "<br>(");
+    kr_bytes_adds(b, whole ? "(" : "<br>(");
     html_string(b, v->note);
     kr_bytes_adds(b, ")");
   }
@@ -239,12 +241,14 @@ static void variants(const struct outcome *out, struct kr_bytes *b)
 // A unified diff, a class a line.
 static void diff_lines(const char *text, size_t len, struct kr_bytes *b)
 {
+  bool body = false; // below the names of the files
   kr_bytes_adds(b, "<pre class=\"diff\">");
   for (size_t i = 0, n; i < len; i += n) {
     const char *end = memchr(text + i, '\n', len - i);
     n = end ? (size_t)(end - (text + i)) + 1 : len - i;
     char c = text[i];
-    kr_bytes_addf(b, "<span class=\"%s\">", c == '+' ? "add" : c == '-' ? "del" : c == '@' ? "at" : "as");
+    body |= c == '@';
+    kr_bytes_addf(b, "<span class=\"%s\">", !body || c == '@' ? "at" : c == '+' ? "add" : c == '-' ? "del" : "as");
     html_text(b, text + i, n, true);
     kr_bytes_adds(b, "</span>");
   }

@@ -1,7 +1,11 @@
 """json_fields.py MODE FILE: FILE holds one JSON object with the fields that
-docs/json.md gives for that mode, and nothing that it does not name."""
+docs/json.md gives for that mode, and nothing that it does not name; it is as
+docs/results.schema.json says."""
 import json
+import os
 import sys
+
+import json_schema
 
 KERNEL = {
     "list": ({"file", "line", "column", "kernel", "signature", "state", "byteOffset", "byteLength", "launches"},
@@ -26,6 +30,9 @@ with open(path, "rb") as f:
     doc = json.loads(f.read())
 if doc["schema"] != 1 or doc["tool"] != "kevin-rewrite 0.1.0" or doc["mode"] != mode:
     sys.exit("head: %s" % {k: doc.get(k) for k in ("schema", "tool", "mode")})
+wrong = json_schema.validate(os.path.join(os.path.dirname(os.path.abspath(__file__)), "../../../docs/results.schema.json"), doc)
+if wrong:
+    sys.exit("\n".join(wrong))
 kind = mode if mode in KERNEL else "run"
 fields("document", doc, ({"schema", "tool", "mode", "kernels"} | ({"calls", "spent"} if kind == "run" else set()), set()))
 if kind == "run":
