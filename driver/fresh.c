@@ -213,13 +213,13 @@ void fresh_check(const struct input *in, const struct kr_marker *m, const struct
   out->entry = fresh_find(in, m, l, name, current);
   free(name);
   if (!out->entry) {
-    fresh_set(out, FRESH_MISSING, "it was never tried");
+    fresh_set(out, FRESH_MISSING, "no run with -i is recorded for it");
     return;
   }
   out->state = FRESH_OK;
   if (!kr_hash_equal(out->entry->current, current))
     fresh_set(out, FRESH_STALE,
-              out->entry->outcome == KR_REWRITTEN ? "it was edited since it was verified"
+              out->entry->outcome == KR_REWRITTEN ? "it was edited since it was rewritten"
                                                   : "it was edited since it was tried");
   else if (!kr_hash_equal(out->entry->marker, kr_marker_hash(m)))
     fresh_set(out, FRESH_STALE, "its marker changed");

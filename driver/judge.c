@@ -192,7 +192,8 @@ static bool confirm_wanted(struct confirm *c, size_t f)
   pthread_mutex_lock(&c->lock);
   bool wanted = !c->failed;
   for (unsigned i = 0; i < JUDGE_WORKERS; i++)
-    wanted &= !c->done[f][i] || c->shares[f][i].verdict.status == KR_STATUS_OK;
+    wanted &= !c->done[f][i] || c->shares[f][i].verdict.status == KR_STATUS_OK ||
+              c->shares[f][i].verdict.status == KR_STATUS_ENVIRONMENT;
   pthread_mutex_unlock(&c->lock);
   return wanted;
 }
@@ -302,20 +303,27 @@ static void confirm_round(struct confirm *c, unsigned first, unsigned n,
     pthread_join(threads[i], NULL);
 }
 
-// What the shares of finalist `f` come to: one that found it wrong, or all of them.
+// What the shares of finalist `f` come to: one that found it wrong, one that the machine
+// failed, or all of them.
 static void confirm_decide(struct confirm *c, size_t f, struct kr_verdict *v)
 {
-  for (unsigned i = 0; i < JUDGE_WORKERS; i++) {
-    if (!c->done[f][i] || c->shares[f][i].verdict.status == KR_STATUS_OK)
-      continue;
-    kr_verdict_release(v);
-    *v = c->shares[f][i].verdict;
-    kr_verdict_init(&c->shares[f][i].verdict);
-    v->stage = KR_STAGE_CONFIRM;
-    v->speedup = v->lo = v->hi = 0;
+  unsigned bad = JUDGE_WORKERS;
+  for (unsigned i = JUDGE_WORKERS; i-- > 0;) {
+    enum kr_status status = c->done[f][i] ? c->shares[f][i].verdict.status : KR_STATUS_OK;
+    if (status != KR_STATUS_OK &&
+        (status != KR_STATUS_ENVIRONMENT || bad == JUDGE_WORKERS ||
+         c->shares[f][bad].verdict.status == KR_STATUS_ENVIRONMENT))
+      bad = i;
+  }
+  if (bad == JUDGE_WORKERS) {
+    kr_confirm_decide(c->shares[f], JUDGE_WORKERS, c->n, c->j->setup.contract, v);
     return;
   }
-  kr_confirm_decide(c->shares[f], JUDGE_WORKERS, c->n, c->j->setup.contract, v);
+  kr_verdict_release(v);
+  *v = c->shares[f][bad].verdict;
+  kr_verdict_init(&c->shares[f][bad].verdict);
+  v->stage = KR_STAGE_CONFIRM;
+  v->speedup = v->lo = v->hi = 0;
 }
 
 int judge_confirm(struct judge *j, const struct kr_candidate *const *cands, size_t n,

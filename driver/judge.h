@@ -41,7 +41,8 @@ int judge_candidate(void *arg, const struct kr_candidate *cand, unsigned number,
 // them at once as memory allows; each measures the finalists in turn, but for those that
 // one of them has found wrong by then, and what is to be checked is dealt out among them.
 // verdicts[i] is replaced by finalist i's; where several found it wrong, by the verdict of
-// the first of these processes. Returns 0, or -1 with a sentence, and `verdicts` as they
+// the first of these processes, and where the machine failed one and none found it wrong,
+// by that. Returns 0, or -1 with a sentence, and `verdicts` as they
 // were. `tell` (may be NULL) hears in the caller's thread how many measurements ended.
 enum { JUDGE_WORKERS = 5 };
 int judge_confirm(struct judge *j, const struct kr_candidate *const *cands, size_t n,

@@ -19,6 +19,10 @@ struct kr_backend_options {
   unsigned timeout_ms;    // one launch; 0 means 10000
   const char *gpu;        // whose time is modelled where nothing is timed: a name or an
                           // architecture (gpu_model.h); NULL: the default
+  // Hears when this process begins and ends to wait for one that has the device to
+  // itself; may be NULL. Does not travel.
+  void (*on_wait)(void *arg, bool waits);
+  void *on_wait_arg;
 };
 
 enum kr_run_status {

@@ -192,7 +192,7 @@ static int own_sizes(struct judgement *j, size_t case_index, const struct own_nu
       size_t bytes = judge_point_bytes(e, &p);
       if (beyond && bytes > OWN_BEYOND_BYTES)
         continue;
-      if (bytes > EVALUATOR_LARGE_BYTES || !judge_is_dealt(j, i))
+      if (bytes > EVALUATOR_LARGE_BYTES || !judge_is_dealt(j, (size_t)(sizes.items[i] / s->unit)))
         continue;
       if (bytes > OWN_SMALL_BYTES && !j->o->thorough && large++ >= OWN_LARGE)
         continue;

@@ -173,8 +173,6 @@ static int open_case(struct kr_evaluator *e, size_t index, bool keep, struct kr_
   struct declared_case *k = &e->cases[index];
   struct original_run o = {0};
   const char *label = e->c->cases[index].label;
-  kr_bytes_init(&o.why, 16);
-  int rc = -1;
   if (e->brief && e->known && index < e->known->n_cases) {
     // One share of a confirmation: another process saw the original run.
     e->ref.case_bytes[index] = e->known->case_bytes[index];
@@ -182,6 +180,8 @@ static int open_case(struct kr_evaluator *e, size_t index, bool keep, struct kr_
     e->ref.case_written[index] = k->written_bytes;
     return 0;
   }
+  kr_bytes_init(&o.why, 16);
+  int rc = -1;
   reference_attempt(e, "");
   int made = evaluator_instance(e, index, e->seed, KR_DIST_NORMAL, NULL, 0, &k->in, err);
   if (made) {

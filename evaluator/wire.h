@@ -15,6 +15,7 @@ enum { WIRE_MAX = 256 << 20, WIRE_SOCKET = 3, WIRE_BOARD = 4 };
 // A page that a worker shares with its driver, to be read after its death:
 // there is no other way to tell a candidate that killed it from an accident.
 struct wire_board {
+  atomic_uint waits;    // 1 while another process has the device to itself
   atomic_uint stage;    // enum kr_stage + 1 while a candidate is in hand, else 0
   char attempt[200];    // what the original is being tried at; "" for none
 };

@@ -34,6 +34,7 @@ enum {
   CHECK_LIMIT = 30,
   TIME_LIMIT = 12,
   IDLE_LIMIT = 6, // between a message and the first stage
+  WAIT_LIMIT = 180, // for a device that another process has to itself
   MAX_AVOID = 64
 };
 
@@ -253,15 +254,26 @@ static double stage_limit_ms(const struct kr_worker *w, unsigned stage)
 }
 
 // Waits for an answer while the stages go by, each with a limit of its own.
-// `fixed_ms` > 0 is a limit over all instead (open, probe).
+// `fixed_ms` > 0 is a limit over all instead (open, probe). While another process has
+// the device to itself no limit runs but one for that; it is nobody's fault here.
 static enum wire_result await(struct kr_worker *w, struct kr_bytes *out, double fixed_ms,
                               unsigned *stage)
 {
-  double since = kr_now_ms();
+  double since = kr_now_ms(), looked = since, waited = 0;
   *stage = board_stage(w);
   for (;;) {
     double limit = fixed_ms > 0 ? fixed_ms : stage_limit_ms(w, *stage);
-    double left = since + limit - kr_now_ms();
+    double now_ms = kr_now_ms();
+    if (w->board && atomic_load(&w->board->waits)) {
+      since += now_ms - looked;
+      waited += now_ms - looked;
+    }
+    looked = now_ms;
+    double left = since + limit - now_ms;
+    if (waited > WAIT_LIMIT * (double)unit_ms(w)) {
+      *stage = 0;
+      return WIRE_LATE;
+    }
     if (left <= 0)
       return WIRE_LATE;
     struct pollfd p = {w->fd, POLLIN, 0};
@@ -651,7 +663,7 @@ int kr_worker_confirm(struct kr_worker *w, const struct kr_candidate *cand,
   take_request(w, &request);
   // A thorough check has no budget of its own; what it may take is bounded here.
   w->judge = (struct kr_judge_options){.check_budget_ms = 300000, .time_budget_ms = 120000};
-  w->brief = !w->opened;
+  w->brief = true; // whatever is opened now is opened for this share
   if (dispatch(w, err))
     return -1;
   cJSON *root = conclude(w, &out->verdict, err, &rc);

@@ -68,6 +68,12 @@ static const struct kr_backend *backend_of(struct json_reader *r, const cJSON *r
   return backend;
 }
 
+static void on_wait(void *arg, bool waits)
+{
+  struct wire_board *board = arg;
+  atomic_store(&board->waits, waits);
+}
+
 static void do_open(struct worker *wk, const cJSON *root, struct kr_bytes *out)
 {
   struct kr_err err = {{0}};
@@ -80,6 +86,8 @@ static void do_open(struct worker *wk, const cJSON *root, struct kr_bytes *out)
   json_expect_keys(&r, root, "open", "op backend options seed avoid known brief contract");
   const struct kr_backend *backend = backend_of(&r, root);
   backend_options_read(&r, cJSON_GetObjectItemCaseSensitive(root, "options"), &options);
+  options.on_wait = on_wait;
+  options.on_wait_arg = wk->board;
   uint64_t seed = json_get_uint64(&r, root, "seed", 0);
   avoid = json_get_strings(&r, root, "avoid", 4096, &n_avoid);
   const cJSON *reference = cJSON_GetObjectItemCaseSensitive(root, "known");

@@ -250,7 +250,8 @@ static void cuda_close(struct kr_device *dev)
 {
   if (!dev)
     return;
-  lock_shared(&dev->lock);
+  if (!dev->lock.held)
+    lock_shared(&dev->lock);
   if (dev->context && !dev->lost) {
     if (dev->flush_memory)
       memory_give(dev, dev->flush_memory);
@@ -338,7 +339,11 @@ static int cuda_open(const struct kr_backend_options *options, struct kr_device 
                      struct kr_err *err)
 {
   struct kr_device *dev = kr_xcalloc(1, sizeof *dev);
-  dev->lock = (struct gpu_lock){-1, -1, false};
+  dev->lock = (struct gpu_lock){.gate = -1, .gpu = -1};
+  if (options) {
+    dev->lock.on_wait = options->on_wait;
+    dev->lock.on_wait_arg = options->on_wait_arg;
+  }
   dev->timeout_ms = options && options->timeout_ms ? options->timeout_ms : 10000;
   double start = kr_now_ms();
   if (process_lost) {

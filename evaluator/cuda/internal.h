@@ -31,6 +31,8 @@ struct cuda_region {
 struct gpu_lock {
   int gate, gpu; // files; -1: none
   bool held;
+  void (*on_wait)(void *arg, bool waits); // of kr_backend_options
+  void *on_wait_arg;
 };
 
 struct kr_device {

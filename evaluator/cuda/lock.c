@@ -48,7 +48,6 @@ void lock_open(struct gpu_lock *l, const char *uuid)
 {
   l->gate = lock_file(uuid, "gate");
   l->gpu = lock_file(uuid, "lock");
-  l->held = false;
 }
 
 void lock_close(struct gpu_lock *l)
@@ -74,8 +73,16 @@ static bool lock_take(struct gpu_lock *l, int how)
   assert(!l->held); // one that waits inside the gate would wait for us
   if (l->gate < 0 || l->gpu < 0)
     return false;
-  bool through = lock_wait(l->gate, how);
-  l->held = through && lock_wait(l->gpu, how);
+  // What is free is not waited for, and nobody hears of it.
+  bool through = !flock(l->gate, how | LOCK_NB);
+  l->held = through && !flock(l->gpu, how | LOCK_NB);
+  if (!l->held) {
+    if (l->on_wait)
+      l->on_wait(l->on_wait_arg, true);
+    l->held = (through || lock_wait(l->gate, how)) && lock_wait(l->gpu, how);
+    if (l->on_wait)
+      l->on_wait(l->on_wait_arg, false);
+  }
   lock_wait(l->gate, LOCK_UN);
   return l->held;
 }

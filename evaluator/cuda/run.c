@@ -305,7 +305,9 @@ int run_once(struct kr_device *dev, struct kr_module *m, struct kr_dataset *d,
   kr_debug("verify", "a run: prepare and launch %.2f, launch %.2f, fetch %.2f ms",
            prepared - begin, result->wall_ms, kr_now_ms() - prepared);
 out:
-  lock_leave(&dev->lock);
+  // An endless kernel still runs, until this process is ended.
+  if (!dev->lost)
+    lock_leave(&dev->lock);
   if (dev->lost)
     result->device_lost = true;
   for (size_t i = 0; i < in->n_buffers; i++)

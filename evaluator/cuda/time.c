@@ -596,7 +596,8 @@ out:
   batch_release(dev, &t.b);
   for (size_t i = 0; i < t.n_events && !dev->lost; i++)
     dev->cu->cuEventDestroy(t.events[i]);
-  lock_leave(&dev->lock);
+  if (!dev->lost) // else a kernel may still run, until this process is ended
+    lock_leave(&dev->lock);
   result->device_lost = dev->lost;
   return rc;
 }

@@ -4,6 +4,7 @@
 #include <signal.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "evaluator/base/mem.h"
@@ -24,7 +25,7 @@ static struct other other_takes(bool (*take)(struct gpu_lock *l))
   CHECK(pipe(out) == 0);
   struct other o = {fork(), out[0]};
   if (!o.pid) {
-    struct gpu_lock l;
+    struct gpu_lock l = {0};
     lock_open(&l, uuid);
     if (take(&l) && write(out[1], "x", 1) == 1)
       pause();
@@ -51,7 +52,7 @@ static void other_goes(struct other *o)
 
 static void test_who_times_is_alone(void)
 {
-  struct gpu_lock l;
+  struct gpu_lock l = {0};
   lock_open(&l, uuid);
   CHECK(lock_alone(&l));
   struct other times = other_takes(lock_alone), works = other_takes(lock_shared);
@@ -75,7 +76,7 @@ static void test_who_times_is_alone(void)
 
 static void test_who_checks_is_not(void)
 {
-  struct gpu_lock l;
+  struct gpu_lock l = {0};
   lock_open(&l, uuid);
   CHECK(lock_shared(&l));
   struct other works = other_takes(lock_shared);
@@ -87,7 +88,7 @@ static void test_who_checks_is_not(void)
 // One that waits to time comes before all that come after it.
 static void test_work_does_not_starve_timing(void)
 {
-  struct gpu_lock l;
+  struct gpu_lock l = {0};
   lock_open(&l, uuid);
   CHECK(lock_shared(&l));
   struct other times = other_takes(lock_alone);
@@ -103,11 +104,44 @@ static void test_work_does_not_starve_timing(void)
   lock_close(&l);
 }
 
+static void note_wait(void *arg, bool waits)
+{
+  int *n = arg;
+  *n += waits ? 1 : 100;
+}
+
+// Who times out processes hears of the wait, and of none where nothing was in the way.
+static void test_a_wait_is_said(void)
+{
+  int n = 0;
+  struct gpu_lock l = {.on_wait = note_wait, .on_wait_arg = &n};
+  lock_open(&l, uuid);
+  CHECK(lock_alone(&l));
+  lock_leave(&l);
+  CHECK(lock_shared(&l));
+  lock_leave(&l);
+  CHECK_INT(n, 0);
+  struct other times = other_takes(lock_alone);
+  CHECK(other_has_it(&times, 5000));
+  pid_t pid = fork();
+  if (!pid) {
+    struct timespec t = {0, 300000000};
+    nanosleep(&t, NULL);
+    kill(times.pid, SIGKILL);
+    _exit(0);
+  }
+  CHECK(lock_shared(&l));
+  CHECK_INT(n, 101);
+  lock_close(&l);
+  waitpid(pid, NULL, 0);
+  other_goes(&times);
+}
+
 static void test_a_link_is_not_followed(const char *folder)
 {
   char *path = kr_xasprintf("%s/kevin-rewrite-%s.lock", folder, uuid);
   char *elsewhere = kr_xasprintf("%s/elsewhere", folder);
-  struct gpu_lock l;
+  struct gpu_lock l = {0};
   CHECK(access(path, F_OK) == 0);
   unlink(path);
   unlink(elsewhere);
@@ -132,6 +166,7 @@ int main(int argc, char **argv)
   test_who_times_is_alone();
   test_who_checks_is_not();
   test_work_does_not_starve_timing();
+  test_a_wait_is_said();
   test_a_link_is_not_followed(argv[1]);
   return unit_end();
 }

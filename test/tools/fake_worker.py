@@ -38,7 +38,8 @@ go into the verdict as they are; "base_us" (100) and "speedup" (2.0) make the ti
 of every case of the contract; those of a model have a band of 15 % or "band", and
 "bound": ["L1", "DRAM"], "cases": N has times for the first N alone, and a judgement that is "thorough" takes the first rule of
 "thorough" instead, if there are any. With "shares": [1.9, 2.0, ...] share N has that
-speed-up, and with "shares_take_ms": [0, 400, ...] it takes so long. "interrupt": true sends SIGINT to
+speed-up, and with "shares_take_ms": [0, 400, ...] it takes so long,
+with "statuses": ["ok", "wrong", ...] it ends so. "interrupt": true sends SIGINT to
 the driver first, "kill": true SIGKILL to the driver, "exit": N ends the worker;
 "append": "file" adds a line to that file first, as an editor would meanwhile.
 No rule fits: a candidate is wrong, a share is refused likewise, so that a script
@@ -172,6 +173,8 @@ class Worker:
             self.log("thorough" if thorough else "judge", kernel, rule.get("status", "ok"))
             return {"ok": True, "lost": False,
                     "verdict": self.verdict(rule, m["options"]["until"], code, m["options"]["until"] == "time")}
+        if rule.get("statuses"):
+            rule = dict(rule, status=rule["statuses"][m["share"]])
         late = rule.get("shares_take_ms") or [0]
         time.sleep(late[m["share"] % len(late)] / 1e3)
         self.log("confirm", kernel, rule.get("status", "ok"))
