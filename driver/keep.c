@@ -94,7 +94,7 @@ void keep_searched(struct keep *k, struct refine *r, const struct refine_result 
     return;
   struct kr_bytes lines;
   kr_bytes_init(&lines, SIZE_MAX / 2);
-  reward_export(result, r->task.contract, model_name(k->model), &lines);
+  reward_export(result, r->task.contract, &lines);
   fwrite(lines.data, 1, lines.len, k->export); // an error stays until keep_close()
   kr_bytes_release(&lines);
 }

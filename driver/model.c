@@ -14,7 +14,8 @@ struct model {
   const struct model_kind *kind;
   void *self;
   char *where, *name, *identity;
-  const char *folder; // within `identity`
+  const char *folder; // within `identity`, or `folders`
+  char *folders;      // of several
   bool remote;
   enum model_keeping keeping;
 };
@@ -129,6 +130,89 @@ int model_open(const char *spec, const struct model_options *options, struct mod
   return rc;
 }
 
+// --- several ---
+
+struct several {
+  size_t n;
+  struct model *items[];
+};
+
+static struct model *several_of(const struct several *s, unsigned trajectory)
+{
+  return s->items[(trajectory - 1) % s->n];
+}
+
+static int several_complete(void *self, const struct model_request *req,
+                            struct model_reply *reply, struct kr_err *err)
+{
+  struct model *m = several_of(self, req->trajectory);
+  return m->kind->complete(m->self, req, reply, err);
+}
+
+static void several_close(void *self)
+{
+  struct several *s = self;
+  for (size_t i = 0; i < s->n; i++)
+    model_close(s->items[i]);
+  free(s);
+}
+
+static const struct model_kind model_several = {.complete = several_complete,
+                                                .close = several_close};
+
+// What they have as text, in one: "a + b".
+static char *several_text(const struct several *s, const char *(*get)(const struct model *m))
+{
+  struct kr_bytes b;
+  kr_bytes_init(&b, 1 << 20);
+  for (size_t i = 0; i < s->n; i++) {
+    const char *text = get(s->items[i]);
+    if (text)
+      kr_bytes_addf(&b, "%s%s", b.len ? " + " : "", text);
+  }
+  return kr_bytes_take(&b);
+}
+
+int model_open_several(const char *const *specs, size_t n, const struct model_options *options,
+                       struct model **out, struct kr_err *err)
+{
+  *out = NULL;
+  if (n == 1)
+    return model_open(specs[0], options, out, err);
+  struct model *m = kr_xcalloc(1, sizeof *m);
+  struct several *s = kr_xcalloc(1, sizeof *s + n * sizeof *s->items);
+  m->kind = &model_several;
+  m->self = s;
+  int rc = 0;
+  for (; !rc && s->n < n; s->n += !rc) {
+    if (!strcmp(specs[s->n], "builtin"))
+      rc = kr_err_set(err, "--model=builtin cannot be one of several");
+    else
+      rc = model_open(specs[s->n], options, &s->items[s->n], err);
+  }
+  for (size_t i = 0; !rc && i < n; i++) {
+    m->remote |= s->items[i]->remote;
+    if (s->items[i]->keeping > m->keeping)
+      m->keeping = s->items[i]->keeping;
+  }
+  if (rc) {
+    model_close(m);
+    return rc;
+  }
+  m->where = several_text(s, model_where);
+  m->name = several_text(s, model_name);
+  m->identity = several_text(s, model_identity);
+  m->folders = several_text(s, model_folder);
+  m->folder = *m->folders ? m->folders : NULL;
+  *out = m;
+  return 0;
+}
+
+const char *model_name_of(const struct model *m, unsigned trajectory)
+{
+  return m->kind == &model_several ? several_of(m->self, trajectory)->name : m->name;
+}
+
 int model_complete(struct model *m, const struct model_request *req, struct model_reply *reply,
                    struct kr_err *err)
 {
@@ -216,5 +300,6 @@ void model_close(struct model *m)
   free(m->where);
   free(m->name);
   free(m->identity);
+  free(m->folders);
   free(m);
 }

@@ -101,6 +101,11 @@ struct model_kind {
 // nobody anything. Returns 0, or -1 with a sentence.
 int model_open(const char *spec, const struct model_options *options, struct model **out,
                struct kr_err *err);
+// Several of them as one: trajectory i (from 1) is that of number (i - 1) mod n. They
+// are asked one at a time. `options` are of all of them; builtin cannot be among them,
+// since it goes on from trajectory to trajectory.
+int model_open_several(const char *const *specs, size_t n, const struct model_options *options,
+                       struct model **out, struct kr_err *err);
 // Returns 0 with `reply->text`, or -1 with `reply->failure` and a sentence that
 // names the server or the file. The caller releases `reply` either way.
 int model_complete(struct model *m, const struct model_request *req, struct model_reply *reply,
@@ -122,6 +127,8 @@ void model_cancel(struct model *m);
 const char *model_where(const struct model *m);
 // For provenance: "kevin-32b", "replay".
 const char *model_name(const struct model *m);
+// The same of the one that is asked for that trajectory.
+const char *model_name_of(const struct model *m, unsigned trajectory);
 // Does asking it use a network? A program may, and is taken to.
 bool model_is_remote(const struct model *m);
 // How much of a search the store is to have.

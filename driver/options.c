@@ -95,7 +95,7 @@ static const struct option_row {
     {OPT_MIN_SPEEDUP, "min-speedup", "X", "least speed-up worth writing; the marker's, else 1.02"},
     {OPT_SEED, "seed", "N", "seed of all inputs and sizes; drawn anew without it"},
     {0, NULL, NULL, "Asking"},
-    {OPT_MODEL, "model", "SPEC", "builtin (the default), openai:NAME, anthropic:NAME, exec:CMD, mailbox:DIR, or replay:FILE"},
+    {OPT_MODEL, "model", "SPEC", "builtin (the default), openai:NAME, anthropic:NAME, exec:CMD, mailbox:DIR, or replay:FILE; several share the attempts"},
     {OPT_BASE_URL, "base-url", "URL", "the server, up to and with /v1; else OPENAI_BASE_URL or ANTHROPIC_BASE_URL"},
     {OPT_API_KEY_FILE, "api-key-file", "FILE", "file with the key, mode 0600; else OPENAI_API_KEY or ANTHROPIC_API_KEY"},
     {OPT_TRAJECTORIES, "trajectories", "N", "independent attempts a kernel; default 4"},
@@ -360,7 +360,7 @@ static int option_take(struct options *o, int id, const char *name, const char *
     o->device = (int)v;
     return 0;
   case OPT_MODEL:
-    o->model = arg;
+    push(&o->models, &o->n_models, arg);
     return 0;
   case OPT_BASE_URL:
     o->base_url = arg;
@@ -467,7 +467,7 @@ static bool options_find_word(int argc, char **argv, const char *a, const char *
 
 int options_parse(struct options *o, int argc, char **argv, struct kr_err *err)
 {
-  *o = (struct options){.model = "builtin", .profile = "default"};
+  *o = (struct options){.profile = "default"};
   if (options_find_word(argc, argv, "--help", "-h")) {
     o->mode = MODE_HELP;
     return 0;
@@ -508,6 +508,8 @@ int options_parse(struct options *o, int argc, char **argv, struct kr_err *err)
     push(&o->files, &o->n_files, argv[i]);
   for (int i = ours + 1; i < argc; i++)
     push(&o->flags, &o->n_flags, argv[i]);
+  if (!o->n_models)
+    push(&o->models, &o->n_models, "builtin");
   // What was said goes before a preset, wherever it stands.
   if (!o->trajectories)
     o->trajectories = o->preset ? 16 : 4;
@@ -528,5 +530,6 @@ void options_release(struct options *o)
 {
   free(o->files);
   free(o->flags);
+  free(o->models);
   *o = (struct options){0};
 }

@@ -43,7 +43,8 @@ struct options {
   const char *gpu; // whose time is modelled; NULL: not said
   enum evaluator_choice evaluator;
   int device;
-  const char *model; // "builtin" when none was named
+  const char **models; // "builtin" when none was named; an array that is owned
+  size_t n_models;
   const char *base_url, *api_key_file;
   unsigned trajectories, turns, max_calls;
   unsigned beam_keep, beam_every; // 0: no beam

@@ -200,6 +200,7 @@ static void outcome_turn_json(const struct refine_turn *t, struct results *js)
   results_open(js, NULL, '{');
   results_integer(js, "trajectory", t->trajectory);
   results_integer(js, "turn", t->turn);
+  results_string(js, "model", t->model);
   if (t->parent != SIZE_MAX)
     results_integer(js, "parent", (int64_t)t->parent);
   results_string(js, "stage", kr_stage_name(t->verdict.stage));

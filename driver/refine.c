@@ -287,6 +287,7 @@ void refine_turn_release(struct refine_turn *t)
 void refine_add(const struct refine *r, struct refine_result *result, struct refine_event *event,
                 struct refine_turn *t)
 {
+  t->model = model_name_of(r->model, t->trajectory);
   KR_GROW(result->turns, result->n, result->cap);
   result->turns[result->n++] = *t;
   *t = (struct refine_turn){0};

@@ -56,6 +56,7 @@ struct refine_turn {
   struct variant variant;
   struct kr_verdict verdict; // PARSE and REFUSED when there was no variant to judge
   char *told;                // feedback_tell(); owned
+  const char *model;         // who was asked; the model's
   size_t parent;             // the turn before it; SIZE_MAX: it is a first one
   char *prompt;              // NULL for a model that reads none; owned
   char *reply;               // as it came, with its reasoning; owned

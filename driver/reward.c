@@ -80,7 +80,7 @@ static void add_place(cJSON *line, const char *name, const struct refine_turn *t
 }
 
 static cJSON *reward_line(const struct refine_result *result, size_t i, const struct reward *w,
-                          const struct kr_contract *contract, const char *model)
+                          const struct kr_contract *contract)
 {
   const struct refine_turn *t = &result->turns[i];
   const struct kr_verdict *v = &t->verdict;
@@ -91,7 +91,7 @@ static cJSON *reward_line(const struct refine_result *result, size_t i, const st
   cJSON_AddStringToObject(line, "kernel", contract->kernel);
   cJSON_AddStringToObject(line, "file", contract->file);
   cJSON_AddStringToObject(line, "contract", hash);
-  cJSON_AddStringToObject(line, "model", model);
+  cJSON_AddStringToObject(line, "model", t->model);
   cJSON_AddNumberToObject(line, "trajectory", t->trajectory);
   cJSON_AddNumberToObject(line, "turn", t->turn);
   add_place(line, "parent", t->parent != SIZE_MAX ? &result->turns[t->parent] : NULL);
@@ -126,12 +126,12 @@ static cJSON *reward_line(const struct refine_result *result, size_t i, const st
 }
 
 void reward_export(const struct refine_result *result, const struct kr_contract *contract,
-                   const char *model, struct kr_bytes *out)
+                   struct kr_bytes *out)
 {
   struct reward *rewards = kr_xcalloc(result->n + 1, sizeof *rewards);
   reward_compute(result, REWARD_GAMMA, rewards);
   for (size_t i = 0; i < result->n; i++) {
-    cJSON *line = reward_line(result, i, &rewards[i], contract, model);
+    cJSON *line = reward_line(result, i, &rewards[i], contract);
     char *text = cJSON_PrintUnformatted(line);
     if (text) {
       kr_bytes_adds(out, text);

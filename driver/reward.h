@@ -31,6 +31,6 @@ void reward_compute(const struct refine_result *result, double gamma, struct rew
 
 // The turns as JSON lines, one each (docs/trajectories.md), appended to `out`.
 void reward_export(const struct refine_result *result, const struct kr_contract *contract,
-                   const char *model, struct kr_bytes *out);
+                   struct kr_bytes *out);
 
 #endif

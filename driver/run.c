@@ -168,7 +168,7 @@ static int run_open_model(struct run *r)
     kr_error("%s", err.text);
     return EXIT_USAGE;
   }
-  if (model_open(o->model, &mo, &r->model, &err)) {
+  if (model_open_several(o->models, o->n_models, &mo, &r->model, &err)) {
     kr_error("%s", err.text);
     return EXIT_USAGE;
   }

@@ -66,7 +66,7 @@ static void provenance_of(const struct outcome *out, struct kr_hash body, struct
     snprintf(p->device, sizeof p->device, "%s", v->model_gpu);
   else
     snprintf(p->device, sizeof p->device, "%s %s", out->device.name, out->device.arch);
-  snprintf(p->model, sizeof p->model, "%s", out->model);
+  snprintf(p->model, sizeof p->model, "%s", turn->model);
   snprintf(p->tool, sizeof p->tool, "kevin-rewrite %s", KR_VERSION);
   fresh_definition(t->in, t->marker, &p->from);
 }

@@ -282,7 +282,7 @@ int main(int argc, char **argv)
   if (option(argc, argv, "export")) {
     struct kr_bytes lines;
     kr_bytes_init(&lines, KR_BYTES_DEFAULT_MAX);
-    reward_export(&result, &contract, model_name(model), &lines);
+    reward_export(&result, &contract, &lines);
     FILE *f = fopen(option(argc, argv, "export"), "w");
     if (f) {
       fwrite(lines.data, 1, lines.len, f);

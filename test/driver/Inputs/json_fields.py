@@ -15,7 +15,7 @@ KERNEL = {
             {"why", "backend", "device", "arch", "confirmed", "modelled", "validated", "gpu", "speedup", "lo", "hi", "cases", "winner", "calls",
              "tokens_in", "tokens_out", "turns", "ended", "ended_why"}),
 }
-TURN = ({"trajectory", "turn", "stage", "status", "log", "told", "note", "code", "summary", "score", "model_ms", "judge_ms"},
+TURN = ({"trajectory", "turn", "model", "stage", "status", "log", "told", "note", "code", "summary", "score", "model_ms", "judge_ms"},
         {"launch", "parent", "modelled", "validated", "gpu", "speedup", "lo", "hi", "cases"})
 
 
