@@ -43,6 +43,8 @@ class Run:
         self.wall = time.time() - begin
         self.status, self.out = p.returncode, p.stdout
         self.asked = self.read("asked").split()
+        self.peak, self.turns = 0, []
+        self.never_says("Sanitizer")
         self.peak = int(self.read("peak") or 0)
         self.turns = re.findall(r"^(?:kept )?turn (\d+\.\d+):", self.out, re.M)
         self.kept = re.findall(r"^kept turn (\d+\.\d+):", self.out, re.M)
