@@ -183,7 +183,10 @@ void talk_progress(const char *fmt, ...)
   talk.last_ms = now;
   if (talk.allowed > AT_ONCE)
     talk.allowed = AT_ONCE;
-  if (talk.line_shown && talk.allowed < 1)
+  pthread_mutex_lock(&talk_lock);
+  bool shown = talk.line_shown;
+  pthread_mutex_unlock(&talk_lock);
+  if (shown && talk.allowed < 1)
     return;
   talk.allowed -= 1;
   char text[1024];
@@ -204,8 +207,10 @@ void talk_progress(const char *fmt, ...)
 
 void talk_progress_end(void)
 {
+  pthread_mutex_lock(&talk_lock);
   talk_clear_line();
   fflush(stderr);
+  pthread_mutex_unlock(&talk_lock);
 }
 
 void talk_say(const char *fmt, ...)
@@ -220,8 +225,10 @@ void talk_say(const char *fmt, ...)
   struct kr_bytes b;
   kr_bytes_init(&b, 1 << 16);
   talk_escape(&b, text, strlen(text), true);
+  pthread_mutex_lock(&talk_lock);
   talk_clear_line();
   fprintf(stderr, "%s\n", b.data);
+  pthread_mutex_unlock(&talk_lock);
   kr_bytes_release(&b);
 }
 
@@ -232,14 +239,18 @@ void talk_text(const char *text, size_t len)
     return;
   kr_bytes_init(&b, KR_BYTES_DEFAULT_MAX);
   talk_escape(&b, text, len, true);
+  pthread_mutex_lock(&talk_lock);
   talk_clear_line();
   fwrite(b.data, 1, b.len, stderr);
+  pthread_mutex_unlock(&talk_lock);
   kr_bytes_release(&b);
 }
 
 void talk_out(const char *data, size_t len)
 {
+  pthread_mutex_lock(&talk_lock);
   talk_clear_line();
+  pthread_mutex_unlock(&talk_lock);
   if (fwrite(data, 1, len, stdout) == len && !fflush(stdout))
     return;
   fprintf(stderr, "error: cannot write to standard output: %s\n", strerror(errno));
