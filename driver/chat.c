@@ -7,6 +7,7 @@
 #include <string.h>
 #include <strings.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 #include <cjson/cJSON.h>
@@ -573,7 +574,6 @@ static void chat_send(struct chat_ask *a, unsigned delay_ms)
       .connect_ms = m->options.connect_ms,
       .idle_ms = m->options.idle_ms,
       .total_ms = m->options.total_ms,
-      .stop = m->options.stop,
       .on_data = chat_stream_data,
       .done = chat_ended,
       .arg = a,
@@ -689,6 +689,9 @@ static void chat_ended(void *arg, int rc, const struct http_response *response,
 
 // --- many questions ---
 
+// Whether *stop was set is looked at so often.
+enum { CHAT_TICK_MS = 100 };
+
 void chat_begin(void *self, const struct model_request *req, size_t tag)
 {
   struct chat *m = self;
@@ -706,8 +709,20 @@ void chat_begin(void *self, const struct model_request *req, size_t tag)
 static struct chat_ask *chat_take(struct chat *m, bool wait)
 {
   pthread_mutex_lock(&m->lock);
-  while (wait && m->n_asked && !m->ended)
-    pthread_cond_wait(&m->one_ended, &m->lock);
+  while (wait && m->n_asked && !m->ended) {
+    struct timespec until;
+    clock_gettime(CLOCK_REALTIME, &until);
+    until.tv_nsec += CHAT_TICK_MS * 1000000;
+    until.tv_sec += until.tv_nsec / 1000000000;
+    until.tv_nsec %= 1000000000;
+    pthread_cond_timedwait(&m->one_ended, &m->lock, &until);
+    if (!m->options.stop || !*m->options.stop)
+      continue;
+    // A signal's flag is read by the thread that was interrupted, and by no other.
+    pthread_mutex_unlock(&m->lock);
+    http_cancel(m->http);
+    pthread_mutex_lock(&m->lock);
+  }
   struct chat_ask *a = m->ended;
   if (a)
     m->ended = a->next;

@@ -527,8 +527,7 @@ static void transfer_free(struct transfer *t)
 
 // --- the engine ---
 
-// Whether *stop was set is looked at so often.
-enum { ENGINE_TICK_MS = 100, ENGINE_SLEEP_MS = 60000 };
+enum { ENGINE_SLEEP_MS = 60000 };
 
 // Takes over what was started meanwhile. Returns false when it is to end.
 static bool engine_take(struct http *h, bool *cancelling)
@@ -602,8 +601,7 @@ static void *engine_run(void *arg)
   for (bool cancelling; engine_take(h, &cancelling);) {
     int64_t now = (int64_t)kr_now_ms(), wait = ENGINE_SLEEP_MS;
     for (struct transfer *t = h->transfers; t; t = t->next) {
-      bool stopped = cancelling || (t->req.stop && *t->req.stop);
-      if (!t->ended && !stopped && !t->begin_ms && now >= t->due_ms)
+      if (!t->ended && !cancelling && !t->begin_ms && now >= t->due_ms)
         transfer_begin(t, now);
     }
     engine_perform(h);
@@ -611,15 +609,13 @@ static void *engine_run(void *arg)
     for (struct transfer *t = h->transfers; t; t = t->next) {
       if (t->ended)
         continue;
-      if (cancelling || (t->req.stop && *t->req.stop)) {
+      if (cancelling) {
         t->out.failure = HTTP_INTERRUPTED;
         transfer_end(t, kr_err_set(&t->why, "%s: interrupted", t->host));
         continue;
       }
       int64_t left = transfer_limits(t, now);
       wait = left < wait ? left : wait;
-      if (t->req.stop && wait > ENGINE_TICK_MS)
-        wait = ENGINE_TICK_MS;
     }
     if (!engine_tell(h))
       curl_multi_poll(h->multi, NULL, 0, wait > 0 ? (int)wait : 0, NULL);

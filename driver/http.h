@@ -1,7 +1,6 @@
 #ifndef KR_DRIVER_HTTP_H
 #define KR_DRIVER_HTTP_H
 
-#include <signal.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -51,8 +50,6 @@ struct http_request {
   unsigned idle_ms;
   unsigned total_ms;   // 0: 30 min
   size_t max_bytes;    // of the reply; 0: HTTP_MAX_BYTES
-  // Looked at several times a second; NULL: never interrupted.
-  const volatile sig_atomic_t *stop;
   // Receives the body of a 2xx answer as it comes, not redacted. Returns 0, or
   // -1 with `err` set to stop; `content_type` is the answer's, in lower case,
   // without parameters.
@@ -77,7 +74,7 @@ enum http_failure {
   HTTP_TOO_BIG,
   HTTP_REDIRECT,
   HTTP_STOPPED,     // on_data said so
-  HTTP_INTERRUPTED  // *stop was set, or http_cancel()
+  HTTP_INTERRUPTED  // http_cancel()
 };
 
 struct http_response {
