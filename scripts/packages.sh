@@ -39,7 +39,11 @@ install_packages()
     }
     sudo=(sudo)
   fi
+  local log
+  log=$(mktemp)
   "${sudo[@]}" apt-get update -q >/dev/null || return 1
   "${sudo[@]}" env DEBIAN_FRONTEND=noninteractive \
-    apt-get install -y -q --no-install-recommends "${missing[@]}" >/dev/null
+    apt-get install -y -q --no-install-recommends "${missing[@]}" >"$log" 2>&1 ||
+    { cat "$log" >&2; rm -f "$log"; return 1; }
+  rm -f "$log"
 }
