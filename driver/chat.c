@@ -421,6 +421,8 @@ static int chat_finish(struct chat_stream *s, struct kr_err *err)
     return kr_err_set(err, "%s cut the reply off by its content filter", host);
   }
   reply->truncated = s->finish == CHAT_LENGTH || s->cut;
+  // The count comes last, and did not come: what a server says before is a beginning.
+  reply->have_usage = reply->have_usage && !s->cut;
   redact_bytes(&s->text);
   size_t good = kr_utf8_check(s->text.data, s->text.len);
   if (good < s->text.len) {

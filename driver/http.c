@@ -513,12 +513,18 @@ static int64_t transfer_limits(struct transfer *t, int64_t now)
   return wait < rest ? wait : rest;
 }
 
+static void transfer_detach(struct transfer *t)
+{
+  if (!t->easy)
+    return;
+  curl_multi_remove_handle(t->engine->multi, t->easy);
+  curl_easy_cleanup(t->easy);
+  t->easy = NULL;
+}
+
 static void transfer_free(struct transfer *t)
 {
-  if (t->easy) {
-    curl_multi_remove_handle(t->engine->multi, t->easy);
-    curl_easy_cleanup(t->easy);
-  }
+  transfer_detach(t);
   curl_slist_free_all(t->headers);
   kr_bytes_release(&t->out.body);
   free(t->host);
@@ -584,6 +590,7 @@ static bool engine_tell(struct http *h)
     *at = t->next;
     if (t->rc)
       redact_err(&t->why);
+    transfer_detach(t); // what was sent may be freed now
     t->req.done(t->req.arg, t->rc, &t->out, &t->why);
     transfer_free(t);
     any = true;

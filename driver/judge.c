@@ -284,8 +284,8 @@ static void confirm_round(struct confirm *c, unsigned first, unsigned n,
   if (started < n && !c->failed) {
     c->failed = true;
     kr_err_set(&c->err, "cannot start a thread");
-    pthread_cond_broadcast(&c->news);
   }
+  pthread_cond_broadcast(&c->news);
   for (size_t told = c->ended; c->measuring || told != c->ended;) {
     if (told == c->ended) {
       pthread_cond_wait(&c->news, &c->lock);

@@ -104,7 +104,11 @@ int keep_close(struct keep *k, struct kr_err *err)
   int rc = 0;
   store_search_close(k->search);
   store_close(k->store);
-  if (k->export) {
+  if (k->export && !k->begun) {
+    // Nothing was attempted: what an earlier run exported stays.
+    fclose(k->export);
+    unlink(k->export_temp);
+  } else if (k->export) {
     bool bad = ferror(k->export);
     errno = 0;
     bad |= fflush(k->export) || fsync(fileno(k->export));

@@ -15,6 +15,7 @@ struct keep {
   const struct model *model;
   const struct options *options;
   FILE *export;
+  bool begun;   // kernels were come to; set by the caller. Else nothing is exported
   char *export_temp;
 };
 

@@ -194,6 +194,18 @@ static int option_time(const char *name, const char *text, double *ms, struct kr
   return 0;
 }
 
+// An option without its argument takes the file behind it.
+static bool option_is_source(const char *path)
+{
+  static const char *const endings[] = {".cu", ".cuh", ".c",   ".cc",  ".cpp", ".cxx",
+                                        ".h",  ".hh",  ".hpp", ".hxx", ".inl"};
+  const char *dot = path ? strrchr(path, '.') : NULL;
+  for (size_t i = 0; dot && i < sizeof endings / sizeof *endings; i++)
+    if (!strcmp(dot, endings[i]))
+      return true;
+  return false;
+}
+
 static int option_choice(const char *name, const char *text, const char *const *words, int *out,
                          struct kr_err *err)
 {
@@ -521,6 +533,12 @@ int options_parse(struct options *o, int argc, char **argv, struct kr_err *err)
     return kr_err_set(err, "no file was named");
   if (o->report && o->mode != MODE_DIFF && o->mode != MODE_IN_PLACE)
     return kr_err_set(err, "--report goes with a run that refines: no mode, -n or -i");
+  const char *const written[][2] = {
+      {"--report", o->report}, {"--export-trajectories", o->export_to}, {"--store", o->store}};
+  for (size_t i = 0; i < sizeof written / sizeof *written; i++)
+    if (option_is_source(written[i][1]))
+      return kr_err_set(err, "%s would write over %s, which is named like a source; was its argument "
+                        "forgotten?", written[i][0], written[i][1]);
   if (o->force && o->mode != MODE_REVERT)
     return kr_err_set(err, "--force goes with --revert");
   return 0;

@@ -555,7 +555,7 @@ static unsigned refine_jobs(const struct refine *r)
   unsigned n = refine_trajectories(&r->options), jobs = r->options.jobs;
   if (!model_is_concurrent(r->model))
     return 1;
-  if (!jobs)
+  if (!jobs || jobs > REFINE_MAX_JOBS)
     jobs = REFINE_MAX_JOBS;
   return jobs < n ? jobs : n;
 }

@@ -103,8 +103,8 @@ static void flight_fail(struct flight *f, unsigned i, const struct model_reply *
                         struct kr_err *err)
 {
   struct lane *l = &f->lanes[i];
-  bool all = reply->failure == MODEL_CONFIG || reply->failure == MODEL_REFUSED ||
-             reply->failure == MODEL_BUDGET;
+  // A request that is no good may be this one alone: too long for the model, say.
+  bool all = reply->failure == MODEL_REFUSED || reply->failure == MODEL_BUDGET;
   kr_err_prefix(err, "kernel `%s`, turn %u", f->event->kernel, l->turn);
   // What fails them all goes before what failed one.
   if (!f->failed || (all && !f->closed)) {
@@ -256,6 +256,8 @@ int refine_fly(const struct refine *r, struct refine_result *result, struct refi
   }
   if (!rc)
     rc = flight_run(&f, jobs, why);
+  while (f.awaited && flight_land(&f, false))
+    ; // what has come is paid for: it is kept and counted
   if (f.awaited)
     model_cancel(r->model);
   for (unsigned i = 0; i < f.n; i++)

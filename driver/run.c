@@ -415,6 +415,8 @@ static void run_kernel(struct run *r, struct outcome *out)
     outcome_fail(out, OUTCOME_FAILED, err.text);
   else if (decide(&(struct decide){j, r->can_time, run_writes(r), watch_confirm, &watch}, out, &err))
     outcome_fail(out, OUTCOME_FAILED, err.text);
+  else if (gave_up && out->state == OUTCOME_KEPT)
+    outcome_fail(out, OUTCOME_FAILED, out->refined.why); // what came of it is not all there was to try
   if (gave_up && out->state != OUTCOME_FAILED)
     kr_warn("%s: stopped early: %s", t->kernel->qualified, out->refined.why);
   else if (refine_end_is_budget(out->refined.end) && out->refined.n)
@@ -689,6 +691,7 @@ int run_refine(struct project *p, const struct options *o, const volatile sig_at
       goto out;
   }
   run_begin_budget(&r);
+  r.keep.begun = true;
   run_files(&r);
   status = run_summary(&r);
   if (o->format == FORMAT_JSON)
