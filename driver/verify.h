@@ -27,12 +27,13 @@
 //
 // Ends that do not overlap: both are 95 % intervals over processes, and two honest ones
 // of the same ratio miss each other, the new one below, in about three cases of a
-// thousand, so that a CI that asks every day is seldom red by chance; a speed-up that shrank by more than both
-// widths is found. The claim's end is taken as printed, with half of its last digit
+// thousand, so that a CI that asks every day is seldom red by chance; a speed-up that
+// shrank by more than both widths is found. The claim's end is taken as printed, with half of its last digit
 // given. An interval so wide that it also holds 1 says nothing, and so proves nothing.
 //
 // Returns an exit status: EXIT_DONE when all hold or there is nothing to verify,
-// EXIT_WORK_LEFT when a claim does not, else EXIT_PARTIAL when one could not be verified.
+// EXIT_WORK_LEFT when a claim does not, else EXIT_PARTIAL when one could not be verified
+// or a file not read, EXIT_NO_ENVIRONMENT when no evaluator is there for any.
 int verify_run(struct project *p, const struct options *o, const volatile sig_atomic_t *stop);
 
 #endif
