@@ -8,18 +8,26 @@
 
 #include "../evaluator/base/mem.h"
 
+static bool reward_before(const struct refine_turn *a, const struct refine_turn *b)
+{
+  return a->trajectory != b->trajectory ? a->trajectory < b->trajectory : a->turn < b->turn;
+}
+
+// Turns stand in the order in which they were judged, which is another in each run where
+// many are asked at once; a group is named by what does not change.
 static void reward_groups(const struct refine_result *result, struct reward *out)
 {
   struct kr_hash *hashes = kr_xcalloc(result->n + 1, sizeof *hashes);
+  const struct refine_turn *turns = result->turns;
+  for (size_t i = 0; i < result->n; i++)
+    if (turns[i].prompt)
+      hashes[i] = kr_hash_of(turns[i].prompt, strlen(turns[i].prompt));
   for (size_t i = 0; i < result->n; i++) {
-    const char *prompt = result->turns[i].prompt;
     out[i].group = i;
-    if (!prompt)
-      continue;
-    hashes[i] = kr_hash_of(prompt, strlen(prompt));
-    for (size_t k = 0; k < i && out[i].group == i; k++)
-      if (result->turns[k].prompt && kr_hash_equal(hashes[k], hashes[i]))
-        out[i].group = out[k].group;
+    for (size_t k = 0; turns[i].prompt && k < result->n; k++)
+      if (turns[k].prompt && kr_hash_equal(hashes[k], hashes[i]) &&
+          reward_before(&turns[k], &turns[out[i].group]))
+        out[i].group = k;
   }
   for (size_t i = 0; i < result->n; i++)
     out[out[i].group].group_size++;

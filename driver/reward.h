@@ -22,7 +22,7 @@
 struct reward {
   double score, ret, advantage;
   bool has_advantage;
-  size_t group; // index of the group's first turn; its own where there is no prompt
+  size_t group; // index of its turn with the lowest trajectory and turn; its own without a prompt
   size_t group_size;
 };
 
