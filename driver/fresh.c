@@ -66,11 +66,8 @@ bool fresh_span(const struct kr_source *now, size_t number, size_t *begin, size_
 {
   struct kr_markers ms = {0};
   struct kr_diags ignored = {0};
-  const struct kr_marker *m = NULL;
   kr_markers_scan(now, &ms, &ignored);
-  for (size_t i = 0; i < ms.n && !m; i++)
-    if (ms.items[i].verb == KR_MARKER_OPTIMIZE && number-- == 0)
-      m = &ms.items[i];
+  const struct kr_marker *m = input_numbered(&ms, number);
   *end = m && m->target != SIZE_MAX ? kr_definition_end(now, m->target) : 0;
   if (*end) {
     *begin = m->target;

@@ -251,6 +251,43 @@ static int input_flags(struct input *in, const struct options *o, struct kr_err 
   return 0;
 }
 
+size_t input_number(const struct input *in, const struct kr_marker *m)
+{
+  size_t n = 0;
+  for (const struct kr_marker *p = in->markers.items; p < m; p++)
+    n += p->verb == KR_MARKER_OPTIMIZE;
+  return n;
+}
+
+const struct kr_marker *input_numbered(const struct kr_markers *ms, size_t number)
+{
+  for (size_t i = 0; i < ms->n; i++)
+    if (ms->items[i].verb == KR_MARKER_OPTIMIZE && number-- == 0)
+      return &ms->items[i];
+  return NULL;
+}
+
+void input_like(const struct input *in, const struct kr_bytes *text, struct input *out)
+{
+  *out = (struct input){.root = kr_xstrdup(in->root), .rel = kr_xstrdup(in->rel)};
+  kr_source_from_text(&out->src, in->src.path, text->data, text->len);
+  free(out->src.real);
+  out->src.real = kr_xstrdup(in->src.real);
+  kr_markers_scan(&out->src, &out->markers, &out->diags);
+}
+
+void input_forget(struct input *in)
+{
+  if (in->parsed)
+    kr_unit_release(&in->unit);
+  kr_markers_release(&in->markers);
+  kr_diags_release(&in->diags);
+  kr_source_release(&in->src);
+  free(in->root);
+  free(in->rel);
+  *in = (struct input){0};
+}
+
 const struct kr_pkernel *input_kernel(const struct input *in, const struct kr_marker *m)
 {
   for (size_t i = 0; i < in->unit.n_kernels; i++)

@@ -48,6 +48,16 @@ int input_parse(struct project *p, struct input *in, const struct options *o, st
 // The kernel below a marker, or NULL.
 const struct kr_pkernel *input_kernel(const struct input *in, const struct kr_marker *m);
 
+// The number of a marker among the optimize markers of its file, and the marker of that
+// number, or NULL: they come in the same order in the file once it was patched.
+size_t input_number(const struct input *in, const struct kr_marker *m);
+const struct kr_marker *input_numbered(const struct kr_markers *ms, size_t number);
+
+// A second input with other bytes and all else the same, scanned; its flags are its own
+// to find, or borrowed by the caller.
+void input_like(const struct input *in, const struct kr_bytes *text, struct input *out);
+void input_forget(struct input *in); // of input_like(); leaves the flags alone
+
 // Where the toolkit is: --cuda-path, CUDA_PATH, CUDA_HOME, nvcc on PATH,
 // /usr/local/cuda. NULL when there is none. The caller frees it.
 char *find_cuda(const char *given);

@@ -93,10 +93,7 @@ static void revert_marker(struct revert *r, const struct kr_marker *m, struct kr
     r->n_failed++;
     return;
   }
-  size_t number = 0;
-  for (const struct kr_marker *p = r->in->markers.items; p < m; p++)
-    number += p->verb == KR_MARKER_OPTIMIZE;
-  if (revert_entry(r, f.entry, number, &err)) {
+  if (revert_entry(r, f.entry, input_number(r->in, m), &err)) {
     kr_error("%s:%u:%u: %s cannot be put back: %s%s", r->in->src.path, line, col, f.entry->kernel,
              err.text, r->options->force ? "" : "; --force replaces the kernel whatever it holds");
     r->n_failed++;

@@ -109,14 +109,6 @@ static const char *claim_gpu(const struct claim *c)
 
 // --- the original ---
 
-static size_t claim_number(const struct claim *c)
-{
-  size_t n = 0;
-  for (const struct kr_marker *p = c->in->markers.items; p < c->marker; p++)
-    n += p->verb == KR_MARKER_OPTIMIZE;
-  return n;
-}
-
 // The file with the original in place of the rewrite, in memory.
 static int claim_original(const struct claim *c, struct input *out, struct kr_err *err)
 {
@@ -124,7 +116,7 @@ static int claim_original(const struct claim *c, struct input *out, struct kr_er
   const struct input *in = c->in;
   struct kr_bytes blob = {0}, text;
   struct kr_edits edits = {0};
-  size_t number = claim_number(c), begin = 0, end = 0;
+  size_t number = input_number(c->in, c->marker), begin = 0, end = 0;
   kr_bytes_init(&text, KR_SOURCE_MAX);
   if (kr_baseline_load(in->root, c->entry->baseline, &blob, err))
     goto out;
@@ -134,11 +126,7 @@ static int claim_original(const struct claim *c, struct input *out, struct kr_er
   if (kr_undo_edits_over(blob.data, blob.len, &in->src, begin, end, &edits, err) ||
       kr_edits_finish(&edits, err) || kr_edits_apply(&edits, &in->src, &text, err))
     goto out;
-  *out = (struct input){.root = kr_xstrdup(in->root), .rel = kr_xstrdup(in->rel)};
-  kr_source_from_text(&out->src, in->src.path, text.data, text.len);
-  free(out->src.real);
-  out->src.real = kr_xstrdup(in->src.real);
-  kr_markers_scan(&out->src, &out->markers, &out->diags);
+  input_like(in, &text, out);
   // Borrowed: the flags are the file's.
   out->flagged = true;
   out->flags = in->flags;
@@ -150,25 +138,6 @@ out:
   kr_bytes_release(&blob);
   kr_bytes_release(&text);
   return rc;
-}
-
-static void original_release(struct input *in)
-{
-  if (in->parsed)
-    kr_unit_release(&in->unit);
-  kr_markers_release(&in->markers);
-  kr_diags_release(&in->diags);
-  kr_source_release(&in->src);
-  free(in->root);
-  free(in->rel);
-}
-
-static const struct kr_marker *marker_by_number(const struct kr_markers *ms, size_t number)
-{
-  for (size_t i = 0; i < ms->n; i++)
-    if (ms->items[i].verb == KR_MARKER_OPTIMIZE && number-- == 0)
-      return &ms->items[i];
-  return NULL;
 }
 
 // --- the body ---
@@ -364,7 +333,7 @@ static int claim_verify(struct verify *v, struct claim *c, struct kr_err *err)
   if (input_parse(v->project, c->in, o, err) || claim_original(c, &original, err) ||
       input_parse(v->project, &original, o, err))
     goto out;
-  const struct kr_marker *m = marker_by_number(&original.markers, claim_number(c));
+  const struct kr_marker *m = input_numbered(&original.markers, input_number(c->in, c->marker));
   const struct kr_pkernel *k = m ? input_kernel(&original, m) : NULL;
   if (!k || fresh_definition(&original, m, &was) || !kr_hash_equal(was, c->entry->original)) {
     kr_err_set(err, "its baseline does not give back the original that the ledger names");
@@ -411,7 +380,7 @@ out:
   if (assembled)
     kr_contract_release(&contract);
   kr_diags_release(&diags);
-  original_release(&original);
+  input_forget(&original);
   return rc;
 }
 

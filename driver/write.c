@@ -12,24 +12,6 @@
 
 enum { PROVENANCE_COLUMNS = 78, PROVENANCE_CARRIER = sizeof "// kevin: " - 1 };
 
-// The number of a marker among the optimize markers of its file; they come in
-// the same order in the patched one.
-static size_t marker_number(const struct input *in, const struct kr_marker *m)
-{
-  size_t n = 0;
-  for (const struct kr_marker *p = in->markers.items; p < m; p++)
-    n += p->verb == KR_MARKER_OPTIMIZE;
-  return n;
-}
-
-static const struct kr_marker *marker_by_number(const struct kr_markers *ms, size_t number)
-{
-  for (size_t i = 0; i < ms->n; i++)
-    if (ms->items[i].verb == KR_MARKER_OPTIMIZE && number-- == 0)
-      return &ms->items[i];
-  return NULL;
-}
-
 // The geometric mean of the cases' times, for the one pair that fits a comment.
 static void mean_times(const struct kr_verdict *v, double *base_us, double *cand_us)
 {
@@ -126,28 +108,6 @@ out:
   return rc;
 }
 
-// A second input with other bytes and all else the same, scanned.
-static void input_like(const struct input *in, const struct kr_bytes *text, struct input *out)
-{
-  *out = (struct input){.root = kr_xstrdup(in->root), .rel = kr_xstrdup(in->rel)};
-  kr_source_from_text(&out->src, in->src.path, text->data, text->len);
-  free(out->src.real);
-  out->src.real = kr_xstrdup(in->src.real);
-  kr_markers_scan(&out->src, &out->markers, &out->diags);
-}
-
-static void input_forget(struct input *in)
-{
-  if (in->parsed)
-    kr_unit_release(&in->unit);
-  kr_markers_release(&in->markers);
-  kr_diags_release(&in->diags);
-  kr_source_release(&in->src);
-  free(in->root);
-  free(in->rel);
-  *in = (struct input){0};
-}
-
 static int apply_and_scan(struct file_write *w, const struct kr_hash *bodies, struct kr_err *err)
 {
   struct kr_edits all = {0};
@@ -186,7 +146,7 @@ static int write_look(struct file_write *w, struct kr_err *err)
                         in->unit.kernels[i].qualified);
   for (size_t i = 0; i < w->n; i++) {
     const struct task *t = w->outcomes[i].task;
-    const struct kr_marker *m = marker_by_number(&after->markers, marker_number(in, t->marker));
+    const struct kr_marker *m = input_numbered(&after->markers, input_number(in, t->marker));
     const struct kr_pkernel *k = m ? input_kernel(after, m) : NULL;
     if (!k || strcmp(k->usr, t->kernel->usr))
       return kr_err_set(err, "%s: after the rewrite the marker of %s would stand above something else",
@@ -213,7 +173,7 @@ int write_patch(struct file_write *w, struct kr_err *err)
     goto out;
   for (size_t i = 0; i < w->n; i++) {
     const struct kr_marker *m =
-        marker_by_number(&w->after.markers, marker_number(w->in, w->outcomes[i].task->marker));
+        input_numbered(&w->after.markers, input_number(w->in, w->outcomes[i].task->marker));
     if (m)
       fresh_definition(&w->after, m, &bodies[i]);
   }
@@ -276,7 +236,7 @@ static int commit_entry(struct file_write *w, size_t i, struct kr_ledger *l, str
   const struct outcome *out = &w->outcomes[i];
   const struct task *t = out->task;
   const struct kr_marker *m =
-      marker_by_number(&w->after.markers, marker_number(w->in, t->marker));
+      input_numbered(&w->after.markers, input_number(w->in, t->marker));
   const struct kr_pkernel *k = input_kernel(&w->after, m);
   const struct kr_ledger_entry *old =
       kr_ledger_find(l, w->in->rel, t->kernel->qualified, t->kernel->signature);
