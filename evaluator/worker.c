@@ -443,7 +443,7 @@ static int open_child(struct kr_worker *w, struct kr_reference *ref, struct kr_e
 }
 
 // What the caller gets and what restarts need are two copies.
-static void remember(struct kr_worker *w, const struct kr_reference *ref)
+void kr_worker_know(struct kr_worker *w, const struct kr_reference *ref)
 {
   struct kr_bytes text;
   kr_bytes_init(&text, WIRE_MAX);
@@ -453,18 +453,13 @@ static void remember(struct kr_worker *w, const struct kr_reference *ref)
   kr_bytes_release(&text);
 }
 
-void kr_worker_know(struct kr_worker *w, const struct kr_reference *ref)
-{
-  remember(w, ref);
-}
-
 int kr_worker_open(struct kr_worker *w, struct kr_reference *ref, struct kr_err *err)
 {
   memset(ref, 0, sizeof *ref);
   end_child(w, NULL, 0);
   if (open_child(w, ref, err))
     return -1;
-  remember(w, ref);
+  kr_worker_know(w, ref);
   return 0;
 }
 
@@ -478,7 +473,7 @@ static int ensure_open(struct kr_worker *w, struct kr_err *err)
   if (open_child(w, &ref, err))
     return -1;
   if (!w->has_ref)
-    remember(w, &ref);
+    kr_worker_know(w, &ref);
   kr_reference_release(&ref);
   return 0;
 }
