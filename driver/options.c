@@ -544,6 +544,11 @@ int options_parse(struct options *o, int argc, char **argv, struct kr_err *err)
   return 0;
 }
 
+const char *options_modelled_gpu(const struct options *o)
+{
+  return o->gpu ? o->gpu : o->arch && kr_gpu_find(o->arch) ? o->arch : NULL;
+}
+
 void options_release(struct options *o)
 {
   free(o->files);

@@ -73,6 +73,9 @@ struct options {
 // Reads argv. Returns 0, or -1 with a sentence for `error: ...`; --help and
 // --version win over everything else.
 int options_parse(struct options *o, int argc, char **argv, struct kr_err *err);
+// The GPU whose time is modelled: --gpu, else an --arch that the model knows (others are
+// there to parse for), else NULL.
+const char *options_modelled_gpu(const struct options *o);
 void options_release(struct options *o);
 void options_help(struct kr_bytes *out);
 

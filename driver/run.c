@@ -51,8 +51,7 @@ static bool run_stopped(const struct run *r)
 static int run_probe(struct run *r, const char *backend, struct kr_err *err)
 {
   const struct options *o = r->options;
-  // An architecture that the model does not know is one to parse for all the same.
-  const char *gpu = o->gpu ? o->gpu : o->arch && kr_gpu_find(o->arch) ? o->arch : NULL;
+  const char *gpu = options_modelled_gpu(o);
   r->worker = (struct kr_worker_options){
       .backend = backend,
       .device = {.device = o->device, .cuda_path = r->project->cuda_path, .gpu = gpu}};

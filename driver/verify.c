@@ -359,7 +359,9 @@ static int claim_verify(struct verify *v, struct claim *c, struct kr_err *err)
   assembled = true;
   if (claim_body(c, &original, &contract, k, &cand, err) || verify_open(v, err))
     goto out;
-  const char *gpu = o->gpu ? o->gpu : c->said.modelled ? claim_gpu(c) : NULL;
+  const char *gpu = options_modelled_gpu(o);
+  if (!gpu && c->said.modelled)
+    gpu = claim_gpu(c);
   struct judge_setup setup = {
       .contract = &contract,
       .source = &original.src,
